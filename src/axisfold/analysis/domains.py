@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where variables range: constant intervals, symbolic domains, and environments of domains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from axisfold.analysis.linear import Linear, Product, expanded
+from axisfold.ir.build import as_expr
+from axisfold.ir.expr import Binary, Const, Expr, Var
+from axisfold.ir.walk import post_order
+
+# An environment remembers answers about expressions until it has seen this many.
+_MEMORY = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The integers from ``low`` to ``high``, both included; −inf and inf where unbounded."""
+
+    low: int | float = -math.inf
+    high: int | float = math.inf
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it holds one value."""
+        return self.low == self.high
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether both ends are known."""
+        return self.low > -math.inf and self.high < math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The values ``min <= var < min + extent`` of a variable.
+
+    ``extent >= 1`` is taken for granted: a question is asked about code that runs.
+    """
+
+    min: Expr
+    extent: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is known of an expression: its interval, and whether it holds loaded data.
+
+    Arithmetic on indices is assumed not to overflow; arithmetic on data wraps.
+    """
+
+    node: Expr
+    low: int | float
+    high: int | float
+    is_data: bool
+
+
+class Bounds(Mapping[Var, Domain]):
+    """An environment: the domain of each variable, outermost first.
+
+    It never changes, and remembers what was asked about expressions under it.
+
+    Parameters
+    ----------
+    domains
+        Domain of each variable; one may read the variables before it.
+    """
+
+    __slots__ = ("_domains", "_facts", "_floors", "_measures", "_occurring", "_simplified")
+
+    def __init__(self, domains: Mapping[Var, Domain] | None = None) -> None:
+        self._domains = dict(domains or {})
+        self._measures: dict[int, Measure] = {}
+        self._simplified: dict[int, tuple[Expr, Expr]] = {}
+        self._occurring: dict[int, tuple[Expr, frozenset[Var]]] = {}
+        self._facts: list[Linear] | None = None
+        self._floors: dict[Var, int] | None = None
+
+    def __getitem__(self, var: Var) -> Domain:
+        return self._domains[var]
+
+    def __iter__(self) -> Iterator[Var]:
+        return iter(self._domains)
+
+    def __len__(self) -> int:
+        return len(self._domains)
+
+    def __repr__(self) -> str:
+        return f"Bounds({', '.join(var.name for var in self._domains)})"
+
+    def extended(self, var: Var, min: Any, extent: Any) -> Bounds:
+        """Return this environment and one more variable, inside all others."""
+        domain = Domain(as_expr(min, var.dtype), as_expr(extent, var.dtype))
+        return Bounds({**self._domains, var: domain})
+
+    @property
+    def measures(self) -> dict[int, Measure]:
+        """Answers of :func:`axisfold.analysis.intervals.measure` by node identity."""
+        if len(self._measures) > _MEMORY:
+            self._measures.clear()
+        return self._measures
+
+    @property
+    def simplified(self) -> dict[int, tuple[Expr, Expr]]:
+        """Node and answer of :func:`axisfold.analysis.simplify.simplify` by node identity."""
+        if len(self._simplified) > _MEMORY:
+            self._simplified.clear()
+        return self._simplified
+
+    def occurring(self, expr: Expr) -> frozenset[Var]:
+        """Return the variables of the environment that occur in ``expr``."""
+        if isinstance(expr, Const):
+            return frozenset()
+        if isinstance(expr, Var):
+            return frozenset((expr,)) if expr in self._domains else frozenset()
+        known = self._occurring.get(id(expr))
+        if known is None:
+            if len(self._occurring) > _MEMORY:
+                self._occurring.clear()
+            names = {n for n in post_order(expr) if isinstance(n, Var) and n in self._domains}
+            known = self._occurring[id(expr)] = (expr, frozenset(names))
+        return known[1]
+
+    @property
+    def facts(self) -> list[Linear]:
+        """Forms known to be >= 0 because every extent is at least 1."""
+        if self._facts is None:
+            self._facts = []
+            for domain in self._domains.values():
+                fact = expanded(domain.extent).shifted(-1)
+                if fact.terms:
+                    self._facts.extend((fact, *_undivided(fact)))
+        return self._facts
+
+    def floor(self, var: Var) -> int | float:
+        """Return a lower bound of ``var`` that follows from its kind and from the facts."""
+        if self._floors is None:
+            self._floors = {}
+            for fact in self.facts:
+                for name, low in _floors(fact):
+                    self._floors[name] = max(low, self._floors.get(name, low))
+        kind: int | float = 0 if var.is_size else -math.inf
+        return max(kind, self._floors.get(var, kind))
+
+
+def _undivided(fact: Linear) -> Iterator[Linear]:
+    """From ``f // C + r >= 0``, that is ``f >= -C * r``, yield the form ``f + C * r``."""
+    for key, coefficient in fact.terms.items():
+        if coefficient != 1 or not isinstance(key, Binary) or key.op != "floordiv":
+            continue
+        if isinstance(key.b, Const) and int(key.b.value) > 0:
+            rest = fact.plus(Linear({key: 1}), -1)
+            yield expanded(key.a).plus(rest, int(key.b.value))
+
+
+def _floors(fact: Linear) -> Iterator[tuple[Var, int]]:
+    """Yield lower bounds of single variables that follow from ``fact >= 0``."""
+    if len(fact.terms) != 1:
+        return
+    ((key, coefficient),) = fact.terms.items()
+    if coefficient < 0:
+        return
+    if isinstance(key, Var):
+        yield key, -(fact.constant // coefficient)
+    elif isinstance(key, Product) and fact.constant < 0:
+        # A product of sizes that is at least 1 has no factor 0.
+        sizes = [f for f in key.factors if isinstance(f, Var) and f.is_size]
+        if len(sizes) == len(key.factors):
+            yield from ((size, 1) for size in sizes)

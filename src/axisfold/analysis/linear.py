@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Integer polynomials over atoms: the normal form in which index arithmetic is compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from axisfold.dtypes import DType, fits
+from axisfold.ir.expr import Binary, Const, Expr
+
+# Multiplying sums out is worth it for index expressions only; beyond this it costs and never pays.
+_EXPANSION_TERMS = 48
+_EXPANSION_DEPTH = 6
+
+
+class Product:
+    """A product of two or more atoms, equal to any reordering of itself.
+
+    Parameters
+    ----------
+    factors
+        The atoms, in the order in which they were written.
+    """
+
+    __slots__ = ("_hash", "factors")
+
+    def __init__(self, factors: tuple[Expr, ...]) -> None:
+        self.factors = factors
+        self._hash = sum(map(hash, factors))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Product) or self._hash != other._hash:
+            return False
+        return self.factors == other.factors or Counter(self.factors) == Counter(other.factors)
+
+
+Key = Expr | Product
+
+
+class Linear:
+    """A sum ``coefficient * key + … + constant``; zero coefficients are never stored.
+
+    Parameters
+    ----------
+    terms
+        Coefficient of each key, in the order of first occurrence.
+    constant
+        The rest.
+    """
+
+    __slots__ = ("constant", "terms")
+
+    def __init__(self, terms: dict[Key, int] | None = None, constant: int = 0) -> None:
+        self.terms: dict[Key, int] = {} if terms is None else terms
+        self.constant = constant
+
+    def add(self, key: Key, coefficient: int) -> None:
+        """Add ``coefficient * key`` in place."""
+        total = self.terms.get(key, 0) + coefficient
+        if total:
+            self.terms[key] = total
+        else:
+            self.terms.pop(key, None)
+
+    def plus(self, other: Linear, scale: int = 1) -> Linear:
+        """Return ``self + scale * other``."""
+        result = Linear(dict(self.terms), self.constant + scale * other.constant)
+        for key, coefficient in other.terms.items():
+            result.add(key, scale * coefficient)
+        return result
+
+    def shifted(self, offset: int) -> Linear:
+        """Return ``self + offset``."""
+        return Linear(dict(self.terms), self.constant + offset)
+
+    def scaled(self, scale: int) -> Linear:
+        """Return ``scale * self``."""
+        return Linear().plus(self, scale)
+
+    def times(self, other: Linear) -> Linear:
+        """Return the product, multiplied out."""
+        result = Linear(None, self.constant * other.constant)
+        for left, a in (*self.terms.items(), (None, self.constant)):
+            for right, b in (*other.terms.items(), (None, other.constant)):
+                if left is None or right is None:
+                    key = left if right is None else right
+                    if key is not None and a * b:
+                        result.add(key, a * b)
+                else:
+                    result.add(key_of((*factors_of(left), *factors_of(right))), a * b)
+        return result
+
+
+def factors_of(key: Key) -> tuple[Expr, ...]:
+    """Return the atoms whose product is ``key``."""
+    return key.factors if isinstance(key, Product) else (key,)
+
+
+def key_of(factors: tuple[Expr, ...]) -> Key:
+    """Return the key of a product of one or more atoms."""
+    return factors[0] if len(factors) == 1 else Product(factors)
+
+
+def without(factors: tuple[Expr, ...], removed: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+    """Return ``factors`` less ``removed`` (a multiset), None where one is missing."""
+    rest = list(factors)
+    for factor in removed:
+        for position, candidate in enumerate(rest):
+            if candidate is factor or candidate == factor:
+                del rest[position]
+                break
+        else:
+            return None
+    return tuple(rest)
+
+
+def is_index(dtype: DType) -> bool:
+    """Return whether scalars of ``dtype`` are index arithmetic: int32 or int64."""
+    return dtype.kind == "int" and dtype.bits >= 32 and dtype.lanes == 1
+
+
+def is_sum(expr: Expr) -> bool:
+    """Return whether ``expr`` is an addition or a subtraction."""
+    return isinstance(expr, Binary) and expr.op in ("add", "sub")
+
+
+def leaves(expr: Expr) -> Iterator[tuple[Expr, int]]:
+    """Yield the operands of a tree of additions and subtractions with their signs."""
+    stack = [(expr, 1)]
+    while stack:
+        node, sign = stack.pop()
+        if isinstance(node, Binary) and node.op == "add":
+            stack.append((node.b, sign))
+            stack.append((node.a, sign))
+        elif isinstance(node, Binary) and node.op == "sub":
+            stack.append((node.b, -sign))
+            stack.append((node.a, sign))
+        else:
+            yield node, sign
+
+
+def monomial(expr: Expr) -> tuple[int, tuple[Expr, ...]]:
+    """Return the constant factor and the other factors of a product (or of one atom)."""
+    if not isinstance(expr, Binary) or expr.op != "mul":
+        return (int(expr.value), ()) if isinstance(expr, Const) else (1, (expr,))
+    coefficient = 1
+    factors: list[Expr] = []
+    stack: list[Expr] = [expr]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Const):
+            coefficient *= int(node.value)
+        elif isinstance(node, Binary) and node.op == "mul":
+            stack.append(node.b)
+            stack.append(node.a)
+        else:
+            factors.append(node)
+    return coefficient, tuple(factors)
+
+
+def linear(expr: Expr) -> Linear:
+    """Return the normal form of an index expression; sums inside products stay atoms."""
+    result = Linear()
+    for leaf, sign in leaves(expr):
+        coefficient, factors = monomial(leaf)
+        if factors:
+            result.add(key_of(factors), sign * coefficient)
+        else:
+            result.constant += sign * coefficient
+    return result
+
+
+def expanded(expr: Expr, depth: int = _EXPANSION_DEPTH) -> Linear:
+    """Return the normal form with products of sums multiplied out (within reason)."""
+    result = Linear()
+    for leaf, sign in leaves(expr):
+        coefficient, factors = monomial(leaf)
+        if not factors:
+            result.constant += sign * coefficient
+        elif depth == 0 or not any(map(is_sum, factors)):
+            result.add(key_of(factors), sign * coefficient)
+        else:
+            product = _multiplied(factors, depth)
+            if product is None:
+                result.add(key_of(factors), sign * coefficient)
+            else:
+                result = result.plus(product, sign * coefficient)
+    return result
+
+
+def has_product_of_sum(form: Linear) -> bool:
+    """Return whether :func:`expanded` would find something to multiply out."""
+    return any(
+        is_sum(factor)
+        for key, coefficient in form.terms.items()
+        if isinstance(key, Product) or coefficient != 1
+        for factor in factors_of(key)
+    )
+
+
+def _multiplied(factors: tuple[Expr, ...], depth: int) -> Linear | None:
+    product = Linear(None, 1)
+    for factor in factors:
+        part = expanded(factor, depth - 1) if is_sum(factor) else Linear({factor: 1})
+        if (len(product.terms) + 1) * (len(part.terms) + 1) > _EXPANSION_TERMS:
+            return None
+        product = product.times(part)
+    return product
+
+
+def to_expr(form: Linear, dtype: DType) -> Expr | None:
+    """Return the expression of a normal form: terms in order, subtraction for a negative one.
+
+    The constant comes last, or first where no term is positive (``5 - x``).  None where a
+    coefficient does not fit ``dtype``.
+    """
+    if not all(fits(c, dtype) for c in (form.constant, *form.terms.values())):
+        return None
+    terms = list(form.terms.items())
+    lead = next((i for i, (_, c) in enumerate(terms) if c > 0), None)
+    constant = form.constant
+    if lead is not None:
+        key, coefficient = terms.pop(lead)
+        result = _term(key, coefficient, dtype)
+    elif constant or not terms:
+        result, constant = Const(constant, dtype), 0
+    else:
+        key, coefficient = terms.pop(0)
+        result = _term(key, coefficient, dtype)
+    for key, coefficient in terms:
+        op = "add" if coefficient > 0 else "sub"
+        result = Binary(op, result, _term(key, abs(coefficient), dtype))  # type: ignore[arg-type]
+    if constant and fits(-constant, dtype):
+        offset = Const(abs(constant), dtype)
+        return Binary("add" if constant > 0 else "sub", result, offset)
+    return Binary("add", result, Const(constant, dtype)) if constant else result
+
+
+def rendered(form: Linear, otherwise: Expr) -> Expr:
+    """Return the expression of ``form``, or ``otherwise`` where its type cannot hold it."""
+    found = to_expr(form, otherwise.dtype)
+    return otherwise if found is None else found
+
+
+def _term(key: Key, coefficient: int, dtype: DType) -> Expr:
+    first, *others = factors_of(key)
+    result = first
+    for factor in others:
+        result = Binary("mul", result, factor)
+    return result if coefficient == 1 else Binary("mul", result, Const(coefficient, dtype))

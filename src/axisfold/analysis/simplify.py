@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simplifier of index arithmetic, and proofs of conditions.
+
+Rules are local: each takes a node with simple operands.  The driver here applies them bottom-up
+until none fires, on an explicit stack, and remembers results by node identity.
+"""
+
+from __future__ import annotations
+
+from axisfold.analysis.division import simplify_floordiv, simplify_floormod, simplify_trunc
+from axisfold.analysis.domains import Bounds
+from axisfold.analysis.intervals import NOTHING
+from axisfold.analysis.linear import is_index, leaves
+from axisfold.analysis.logic import simplify_compare, simplify_extremum, simplify_logic
+from axisfold.analysis.sums import simplify_product, simplify_sum
+from axisfold.ir.build import binary, cast
+from axisfold.ir.expr import (
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    IfThenElse,
+    Not,
+    Select,
+    Var,
+)
+from axisfold.ir.walk import children, rebuild
+
+# Every rule makes an expression smaller or more regular; the limit only guards against a pair of
+# rules that undo each other.
+_REWRITES = 64
+
+
+def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
+    """Return an expression of the same value, simpler where something was gained.
+
+    Integer arithmetic of int32 and int64 scalars is put together by a linear normal form, floor
+    division and remainder by bounds, comparisons by proof.  What cannot be simplified keeps its
+    written shape.  Floats, loads and vectors are kept; the index arithmetic in them is simplified.
+
+    Parameters
+    ----------
+    expr
+        Any expression.
+    env
+        Domains of variables, outermost first; extents are taken to be at least 1.
+
+    Returns
+    -------
+    Expr
+        ``expr`` itself where nothing changes; simplifying the result again changes nothing.
+
+    Notes
+    -----
+    Arithmetic on index variables is assumed not to overflow.  Arithmetic on loaded data wraps, and
+    only identities that hold when it wraps are used there.  A zero divisor gives 0.
+    """
+    env = NOTHING if env is None else env
+    memory = env.simplified
+    if (known := memory.get(id(expr))) is not None:
+        return known[1]
+    stack: list[tuple[Expr, Expr | None]] = [(expr, None)]
+    rewrites = _REWRITES
+    while stack:
+        node, successor = stack.pop()
+        if successor is not None:
+            memory[id(node)] = (node, memory[id(successor)][1])
+            continue
+        if id(node) in memory:
+            continue
+        parts = _parts(node)
+        missing = [part for part in parts if id(part) not in memory]
+        if missing:
+            stack.append((node, None))
+            stack.extend((part, None) for part in reversed(missing))
+            continue
+        simple = [memory[id(part)][1] for part in parts]
+        current = _with_parts(node, parts, simple)
+        result = _apply(current, env)
+        if result is current or rewrites == 0:
+            memory[id(current)] = (current, result)
+            memory[id(node)] = (node, result)
+        else:
+            rewrites -= 1
+            stack.append((node, result))
+            stack.append((result, None))
+    return memory[id(expr)][1]
+
+
+def can_prove(condition: Expr, env: Bounds | None = None) -> bool:
+    """Return whether ``condition`` holds for all values of the variables; False when unsure.
+
+    Parameters
+    ----------
+    condition
+        A truth value.
+    env
+        Domains of variables, outermost first; extents are taken to be at least 1.
+
+    Examples
+    --------
+    >>> from axisfold.ir.expr import Var
+    >>> m, ko, ki = Var("m", is_size=True), Var("ko"), Var("ki")
+    >>> env = Bounds().extended(ko, 0, m // 16).extended(ki, 0, 16)
+    >>> can_prove(ko * 16 + ki < m, env)
+    True
+    """
+    result = simplify(condition, env)
+    return isinstance(result, Const) and result.dtype.is_bool and bool(result.value)
+
+
+def _is_chain(node: Expr) -> bool:
+    return isinstance(node, Binary) and node.op in ("add", "sub") and is_index(node.dtype)
+
+
+def _parts(node: Expr) -> list[Expr]:
+    """Return what must be simple before ``node`` is: all operands of a whole sum at once."""
+    if isinstance(node, (Var, Const)):
+        return []
+    if isinstance(node, Binary):
+        if _is_chain(node):
+            return [leaf for leaf, _ in leaves(node)]
+        return [node.a, node.b]
+    return [child for child in children(node) if isinstance(child, Expr)]
+
+
+def _with_parts(node: Expr, parts: list[Expr], simple: list[Expr]) -> Expr:
+    if all(new is old for new, old in zip(simple, parts, strict=True)):
+        return node
+    if not isinstance(node, Binary):
+        return rebuild(node, simple)
+    if not _is_chain(node):
+        return Binary(node.op, *simple)
+    # Rebuild the tree of additions and subtractions over new leaves, right to left.
+    fresh = dict(zip(map(id, parts), simple, strict=True))
+    done: list[Expr] = []
+    stack: list[tuple[Expr, bool]] = [(node, False)]
+    while stack:
+        current, is_ready = stack.pop()
+        if not isinstance(current, Binary) or current.op not in ("add", "sub"):
+            done.append(fresh[id(current)])
+        elif is_ready:
+            right, left = done.pop(), done.pop()
+            done.append(Binary(current.op, left, right))
+        else:
+            stack.extend(((current, True), (current.b, False), (current.a, False)))
+    return done[0]
+
+
+def _apply(node: Expr, env: Bounds) -> Expr:
+    """Apply the rule of one node whose parts are simple."""
+    if isinstance(node, (Var, Const)):
+        return node
+    if isinstance(node, Binary):
+        if node.dtype.lanes > 1:
+            return node
+        if node.op in ("and", "or"):
+            return simplify_logic(node, env)
+        if isinstance(node.a, Const) and isinstance(node.b, Const) and node.dtype.is_integer:
+            return binary(node.op, node.a, node.b)
+        return _apply_integer(node, env) if is_index(node.dtype) else node
+    if isinstance(node, Compare):
+        return simplify_compare(node, env)
+    if isinstance(node, Cast):
+        return cast(node.dtype.element, node.value) if isinstance(node.value, Const) else node
+    if isinstance(node, (Not, Select, IfThenElse, Call)):
+        return simplify_logic(node, env)
+    return node
+
+
+def _apply_integer(node: Binary, env: Bounds) -> Expr:
+    match node.op:
+        case "add" | "sub":
+            return simplify_sum(node, env)
+        case "mul":
+            return simplify_product(node, env)
+        case "floordiv":
+            return simplify_floordiv(node, env)
+        case "floormod":
+            return simplify_floormod(node, env)
+        case "truncdiv" | "truncmod":
+            return simplify_trunc(node, env)
+        case "min" | "max":
+            return simplify_extremum(node, env)
+        case _:
+            return node
