@@ -141,8 +141,7 @@ class _Ends:
         last = linear(simplify(domain.min + domain.extent - 1, self.env))
         sign = self._sign(coefficient)
         if sign:
-            form = rest.plus(coefficient.times(last if (sign > 0) == (side == 1) else first))
-            return form
+            return rest.plus(coefficient.times(last if (sign > 0) == (side == 1) else first))
         factor = _expr(coefficient, expr)
         bounds = self._product((_expr(first, expr), _expr(last, expr)), (factor, factor))
         return rest.plus(linear(bounds[side]))
@@ -194,12 +193,11 @@ class _Ends:
             self._sign(linear(simplify(b[0], self.env))) > 0
         ):
             return a[0] * b[0], a[1] * b[1]
-        corners = [(a[0] * b[0], a[0] * b[0])]
-        corners += [(x * y, x * y) for x in set(a) for y in set(b)]
-        result = corners[1]
-        for corner in corners[2:]:
-            result = _hull(result, corner)
-        return result
+        corners = [x * y for x in dict.fromkeys(a) for y in dict.fromkeys(b)]
+        low = high = corners[0]
+        for corner in corners[1:]:
+            low, high = minimum(low, corner), maximum(high, corner)
+        return low, high
 
     def _constant(self, expr: Expr) -> Ends:
         found = measure(expr, self.env)

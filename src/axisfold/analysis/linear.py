@@ -60,11 +60,17 @@ class Linear:
 
     def add(self, key: Key, coefficient: int) -> None:
         """Add ``coefficient * key`` in place."""
-        total = self.terms.get(key, 0) + coefficient
-        if total:
-            self.terms[key] = total
+        if not coefficient:
+            return
+        # Hashing a key is what costs: a new key is hashed once.
+        terms, size = self.terms, len(self.terms)
+        known = terms.setdefault(key, coefficient)
+        if len(terms) != size:
+            return
+        if known + coefficient:
+            terms[key] = known + coefficient
         else:
-            self.terms.pop(key, None)
+            del terms[key]
 
     def plus(self, other: Linear, scale: int = 1) -> Linear:
         """Return ``self + scale * other``."""

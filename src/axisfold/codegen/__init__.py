@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From loop IR to source or machine code (layer 5)."""

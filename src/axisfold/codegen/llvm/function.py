@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel as an LLVM function: parameters, loops, branches and allocations.
+
+The function returns 0, or 1 if memory could not be allocated.  Its parameters are one pointer
+for each buffer and then one i64 for each extent and stride (:func:`scalar_parameters`).
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from axisfold.codegen.llvm import arithmetic, memory
+from axisfold.codegen.llvm.calls import emit_call
+from axisfold.codegen.llvm.types import constant, memory_type, value_type
+from axisfold.codegen.llvm.writer import Writer
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import (
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    IfThenElse,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Select,
+    Var,
+)
+from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.walk import children
+
+
+def scalar_parameters(kernel: Kernel) -> tuple[Var, ...]:
+    """Return the variables that arguments bind, in the order of the machine code's parameters."""
+    found: dict[Var, None] = {}
+    for buffer in kernel.params:
+        for expr in (*buffer.shape, *buffer.strides):
+            if isinstance(expr, Var):
+                found.setdefault(expr)
+    return tuple(found)
+
+
+def emit_kernel(kernel: Kernel) -> str:
+    """Return the LLVM IR of a kernel whose indices are int64."""
+    return _Function(kernel).text()
+
+
+class _Function:
+    """Emits one kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.w = Writer()
+        self.pointers = {b: self.w.fresh(b.name) for b in kernel.params}
+        self.scalars = scalar_parameters(kernel)
+        self.values: dict[Var, str] = {v: self.w.fresh(v.name) for v in self.scalars}
+        self.heap: list[str] = []
+
+    def text(self) -> str:
+        w = self.w
+        self.stmt(self.kernel.body)
+        w.emit("ret i32 0")
+        params = [f"ptr noalias {self._access(b)}{p}" for b, p in self.pointers.items()]
+        params += [f"i64 {self.values[v]}" for v in self.scalars]
+        head = f'define i32 @"{self.kernel.name}"({", ".join(params)}) nounwind {{'
+        body = [head, "entry:", *w.entry, *w.lines, "}", ""]
+        return "\n".join([*body, *w.declarations.values(), ""])
+
+    def _access(self, buffer: Buffer) -> str:
+        return "" if buffer in self.kernel.outputs else "readonly "
+
+    def stmt(self, stmt: Stmt) -> None:
+        match stmt:
+            case For():
+                self.loop(stmt)
+            case Store():
+                offset = self.expr(self._offset(stmt.buffer, stmt.index))
+                value = self.expr(stmt.value)
+                mask = None if stmt.mask is None else self.expr(stmt.mask)
+                memory.emit_store(self.w, stmt, self.pointers[stmt.buffer], offset, value, mask)
+            case If():
+                self.branch(stmt)
+            case Seq():
+                for part in stmt.body:
+                    self.stmt(part)
+            case Allocate():
+                self.allocate(stmt)
+            case Let():
+                self.values[stmt.var] = self.expr(stmt.value)
+                self.stmt(stmt.body)
+            case _:
+                assert_never(stmt)
+
+    def loop(self, loop: For) -> None:
+        w = self.w
+        low, extent = self.expr(loop.min), self.expr(loop.extent)
+        end = w.let(f"add nsw i64 {low}, {extent}")
+        head, body, after = w.label("loop"), w.label("body"), w.label("after")
+        before = w.block
+        w.branch(head)
+        w.start(head)
+        counter, following = w.fresh(loop.var.name), w.fresh(f"{loop.var.name}.next")
+        phi = len(w.lines)
+        w.emit("")
+        self.values[loop.var] = counter
+        more = w.let(f"icmp slt i64 {counter}, {end}")
+        w.branch_if(more, body, after)
+        w.start(body)
+        if loop.stop is not None:
+            inside = w.label("go")
+            w.branch_if(self.expr(loop.stop), after, inside)
+            w.start(inside)
+        self.stmt(loop.body)
+        w.emit(f"{following} = add nsw i64 {counter}, 1")
+        w.lines[phi] = f"  {counter} = phi i64 [ {low}, %{before} ], [ {following}, %{w.block} ]"
+        w.branch(head)
+        w.start(after)
+
+    def branch(self, stmt: If) -> None:
+        w = self.w
+        then, after = w.label("then"), w.label("endif")
+        otherwise = after if stmt.otherwise is None else w.label("else")
+        w.branch_if(self.expr(stmt.condition), then, otherwise)
+        w.start(then)
+        self.stmt(stmt.then)
+        w.branch(after)
+        if stmt.otherwise is not None:
+            w.start(otherwise)
+            self.stmt(stmt.otherwise)
+            w.branch(after)
+        w.start(after)
+
+    def allocate(self, stmt: Allocate) -> None:
+        """Constant local memory is on the stack, everything else on the heap."""
+        w, buffer = self.w, stmt.buffer
+        kind = memory_type(buffer.dtype)
+        if buffer.scope == "local":
+            count = 1
+            for extent in buffer.shape:
+                assert isinstance(extent, Const)
+                count *= int(extent.value)
+            place = w.fresh(buffer.name)
+            w.entry.append(f"  {place} = alloca [{count} x {kind}], align 64")
+            self.pointers[buffer] = place
+            self.stmt(stmt.body)
+            return
+        size = "1"
+        for extent in buffer.shape:
+            size = w.let(f"mul i64 {size}, {self.expr(extent)}")
+        size = w.let(f"mul i64 {size}, {buffer.dtype.itemsize}")
+        # malloc(0) may return null, which is no failure.
+        size = w.let(f"add i64 {size}, 64")
+        w.declarations["malloc"] = "declare noalias ptr @malloc(i64)"
+        w.declarations["free"] = "declare void @free(ptr)"
+        place = w.let(f"call noalias ptr @malloc(i64 {size})", buffer.name)
+        self._check_memory(place)
+        self.pointers[buffer] = place
+        self.heap.append(place)
+        self.stmt(stmt.body)
+        self.heap.pop()
+        w.emit(f"call void @free(ptr {place})")
+
+    def _check_memory(self, place: str) -> None:
+        w = self.w
+        failed, go_on = w.label("nomemory"), w.label("allocated")
+        w.branch_if(w.let(f"icmp eq ptr {place}, null"), failed, go_on)
+        w.start(failed)
+        for held in reversed(self.heap):
+            w.emit(f"call void @free(ptr {held})")
+        w.emit("ret i32 1")
+        w.start(go_on)
+
+    def _offset(self, buffer: Buffer, index: Expr) -> Expr:
+        return memory.first_lane(index) if memory.is_contiguous(buffer, index) else index
+
+    def expr(self, root: Expr) -> str:
+        return self._expr(root, {})
+
+    def _expr(self, root: Node, done: dict[int, str]) -> str:
+        """Emit an expression bottom-up; a node that occurs twice is computed once."""
+        stack: list[tuple[Node, bool]] = [(root, False)]
+        while stack:
+            node, expanded = stack.pop()
+            if id(node) in done:
+                continue
+            needs = [] if isinstance(node, IfThenElse) else self._operands(node)
+            if expanded or not needs:
+                done[id(node)] = self._node(node, done)
+            else:
+                stack.append((node, True))
+                stack.extend((child, False) for child in reversed(needs))
+        return done[id(root)]
+
+    def _operands(self, node: Node) -> list[Node]:
+        if isinstance(node, Load):
+            mask = [] if node.mask is None else [node.mask]
+            return [self._offset(node.buffer, node.index), *mask]
+        return list(children(node))
+
+    def _node(self, node: Node, done: dict[int, str]) -> str:
+        w = self.w
+        args = [] if isinstance(node, IfThenElse) else [done[id(c)] for c in self._operands(node)]
+        match node:
+            case Var():
+                return self.values[node]
+            case Const():
+                return constant(node.value, node.dtype)
+            case Cast():
+                return arithmetic.emit_cast(w, node, args[0])
+            case Binary():
+                return arithmetic.emit_binary(w, node, args[0], args[1])
+            case Compare():
+                return arithmetic.emit_compare(w, node, args[0], args[1])
+            case Not():
+                return w.binary("xor", node.dtype, args[0], w.const(True, node.dtype))
+            case Select():
+                return w.select(args[0], node.dtype, args[1], args[2])
+            case IfThenElse():
+                return self._lazy(node, done)
+            case Call():
+                return emit_call(w, node, args)
+            case Load():
+                mask = None if node.mask is None else args[1]
+                return memory.emit_load(w, node, self.pointers[node.buffer], args[0], mask)
+            case Broadcast():
+                return w.broadcast(args[0], node.dtype)
+            case Ramp():
+                return self._ramp(node, args)
+            case _:
+                raise TypeError(f"{type(node).__name__} is no node of a device program")
+
+    def _ramp(self, node: Ramp, args: list[str]) -> str:
+        w, dtype = self.w, node.dtype
+        kind = value_type(dtype.element)
+        lanes = "<" + ", ".join(f"{kind} {i}" for i in range(node.lanes)) + ">"
+        steps = w.binary("mul", dtype, w.broadcast(args[1], dtype), lanes)
+        return w.binary("add", dtype, w.broadcast(args[0], dtype), steps)
+
+    def _lazy(self, node: IfThenElse, done: dict[int, str]) -> str:
+        """Emit a choice whose other side is not evaluated (vectors: both, loads masked before)."""
+        w = self.w
+        condition = self._expr(node.condition, done)
+        if node.dtype.lanes > 1:
+            values = [self._expr(e, done) for e in (node.true_value, node.false_value)]
+            return w.select(condition, node.dtype, values[0], values[1])
+        then, otherwise, after = w.label("yes"), w.label("no"), w.label("either")
+        w.branch_if(condition, then, otherwise)
+        incoming = []
+        for label, value in ((then, node.true_value), (otherwise, node.false_value)):
+            w.start(label)
+            result = self._expr(value, dict(done))
+            incoming.append(f"[ {result}, %{w.block} ]")
+            w.branch(after)
+        w.start(after)
+        return w.let(f"phi {value_type(node.dtype)} {', '.join(incoming)}")

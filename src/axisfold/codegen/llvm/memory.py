@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory: loads and stores of scalars, vectors and scattered lanes, masked or not."""
+
+from __future__ import annotations
+
+from axisfold.codegen.llvm.types import memory_type, suffix, value_type
+from axisfold.codegen.llvm.writer import Writer
+from axisfold.dtypes import DType
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Expr, Load, Ramp
+from axisfold.ir.stmt import Store
+
+
+def is_contiguous(buffer: Buffer, index: Expr) -> bool:
+    """Return whether the lanes of an index lie side by side."""
+    step = buffer.dtype.itemsize if buffer.unit == "byte" else 1
+    return isinstance(index, Ramp) and build.is_const(index.stride, step)
+
+
+def first_lane(index: Expr) -> Expr:
+    """Return the part of an index that the address is computed from."""
+    return index.base if isinstance(index, Ramp) else index
+
+
+def alignment(buffer: Buffer, declared: int) -> int:
+    """Return the alignment in bytes that a memory operation may rely on."""
+    if declared:
+        return declared
+    return buffer.dtype.itemsize if buffer.unit == "element" else 1
+
+
+def _stored(dtype: DType) -> DType:
+    """Memory dtype as a register dtype: a truth value is a byte."""
+    return DType("uint", 8, dtype.lanes) if dtype.is_bool else dtype
+
+
+def _address(w: Writer, buffer: Buffer, pointer: str, offset: str, lanes: int) -> str:
+    unit = "i8" if buffer.unit == "byte" else memory_type(buffer.dtype.element)
+    kind = "i64" if lanes == 1 else f"<{lanes} x i64>"
+    return w.let(f"getelementptr {unit}, ptr {pointer}, {kind} {offset}")
+
+
+def emit_load(w: Writer, node: Load, pointer: str, offset: str, mask: str | None) -> str:
+    """Append a read; ``offset`` is that of the first lane where the lanes are contiguous."""
+    buffer, dtype = node.buffer, _stored(node.dtype)
+    align = alignment(buffer, node.align)
+    gathered = dtype.lanes > 1 and not is_contiguous(buffer, node.index)
+    address = _address(w, buffer, pointer, offset, dtype.lanes if gathered else 1)
+    kind = memory_type(dtype)
+    if gathered or mask is not None:
+        flags = f"<{dtype.lanes} x i1>"
+        where = mask or "splat (i1 true)"
+        place = f"<{dtype.lanes} x ptr>" if gathered else "ptr"
+        name = f"llvm.masked.{'gather' if gathered else 'load'}.{suffix(dtype)}"
+        name += f".v{dtype.lanes}p0" if gathered else ".p0"
+        value = w.call(
+            name, kind, f"{place} {address}", f"i32 {align}", f"{flags} {where}", f"{kind} zeroinitializer"
+        )
+    else:
+        value = w.let(f"load {kind}, ptr {address}, align {align}")
+    if node.dtype.is_bool:
+        return w.compare("ne", dtype, value, w.const(0, dtype))
+    return value
+
+
+def emit_store(
+    w: Writer, stmt: Store, pointer: str, offset: str, value: str, mask: str | None
+) -> None:
+    """Append a write."""
+    buffer, source = stmt.buffer, stmt.value.dtype
+    dtype = _stored(source)
+    align = alignment(buffer, stmt.align)
+    if source.is_bool:
+        value = w.let(f"zext {value_type(source)} {value} to {value_type(dtype)}")
+    scattered = dtype.lanes > 1 and not is_contiguous(buffer, stmt.index)
+    address = _address(w, buffer, pointer, offset, dtype.lanes if scattered else 1)
+    kind = memory_type(dtype)
+    if mask is not None and not scattered and buffer.scope == "local":
+        # Private memory may be rewritten with what it held: this keeps it promotable to registers.
+        old = w.let(f"load {kind}, ptr {address}, align {align}")
+        value, mask = w.select(mask, dtype, value, old), None
+    if not scattered and mask is None:
+        w.emit(f"store {kind} {value}, ptr {address}, align {align}")
+        return
+    flags = f"<{dtype.lanes} x i1>"
+    where = mask or "splat (i1 true)"
+    place = f"<{dtype.lanes} x ptr>" if scattered else "ptr"
+    name = f"llvm.masked.{'scatter' if scattered else 'store'}.{suffix(dtype)}"
+    name += f".v{dtype.lanes}p0" if scattered else ".p0"
+    types = f"{kind}, {place}, i32, {flags}"
+    w.declarations[name] = f"declare void @{name}({types})"
+    w.emit(f"call void @{name}({kind} {value}, {place} {address}, i32 {align}, {flags} {where})")

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How dtypes and constants are spelled in LLVM IR."""
+
+from __future__ import annotations
+
+import struct
+
+from axisfold.dtypes import DType, Scalar
+
+_FLOATS = {16: "half", 32: "float", 64: "double"}
+
+
+def value_type(dtype: DType) -> str:
+    """Return the type of a value in registers; a truth value is one bit."""
+    element = "i1" if dtype.is_bool else memory_type(dtype.element)
+    return element if dtype.lanes == 1 else f"<{dtype.lanes} x {element}>"
+
+
+def memory_type(dtype: DType) -> str:
+    """Return the type of a value in memory; a truth value is one byte."""
+    element = _FLOATS[dtype.bits] if dtype.is_float else f"i{dtype.bits}"
+    return element if dtype.lanes == 1 else f"<{dtype.lanes} x {element}>"
+
+
+def constant(value: Scalar, dtype: DType) -> str:
+    """Return a scalar constant; floats as bits, so that none is rounded."""
+    if dtype.is_bool:
+        return "true" if value else "false"
+    if not dtype.is_float:
+        return str(int(value))
+    if dtype.bits == 16:
+        return "0xH" + struct.pack(">e", _half(float(value))).hex().upper()
+    return "0x" + struct.pack(">d", float(value)).hex().upper()
+
+
+def _half(value: float) -> float:
+    """Return ``value`` as struct can pack it: overflow is infinite, not an error."""
+    if value != value or abs(value) < 65520:
+        return value
+    return float("inf") if value > 0 else float("-inf")
+
+
+def suffix(dtype: DType) -> str:
+    """Return the overload suffix of an intrinsic, ``v8f32`` or ``i64``."""
+    element = "i1" if dtype.is_bool else f"{'f' if dtype.is_float else 'i'}{dtype.bits}"
+    return element if dtype.lanes == 1 else f"v{dtype.lanes}{element}"
+
+
+def splat(text: str, dtype: DType) -> str:
+    """Return a constant with every lane equal to the scalar constant ``text``."""
+    if dtype.lanes == 1:
+        return text
+    element = value_type(dtype.element)
+    return "<" + ", ".join(f"{element} {text}" for _ in range(dtype.lanes)) + ">"

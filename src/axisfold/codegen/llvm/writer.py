@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing a function's text: fresh names, blocks, and the intrinsics that it declares."""
+
+from __future__ import annotations
+
+import re
+
+from axisfold.codegen.llvm.types import constant, splat, value_type
+from axisfold.dtypes import DType, Scalar
+
+
+class Writer:
+    """Collects the lines of one function.
+
+    Attributes
+    ----------
+    block
+        Label of the block that lines go to.
+    declarations
+        External functions used, as complete ``declare`` lines.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.entry: list[str] = []
+        self.block = "entry"
+        self.declarations: dict[str, str] = {}
+        self._used: dict[str, int] = {}
+
+    def fresh(self, name: str = "") -> str:
+        """Return an unused local name, ``%i`` or ``%i.3``."""
+        base = re.sub(r"[^\w.$-]", "_", name) or "v"
+        count = self._used.get(base, 0)
+        self._used[base] = count + 1
+        return f"%{base}" if name and not count else f"%{base}.{count}"
+
+    def emit(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def let(self, text: str, name: str = "") -> str:
+        """Append an instruction and return the name of its result."""
+        result = self.fresh(name)
+        self.lines.append(f"  {result} = {text}")
+        return result
+
+    def label(self, name: str) -> str:
+        """Return a fresh block label."""
+        return self.fresh(f"{name}.b")[1:]
+
+    def start(self, label: str) -> None:
+        """Begin a block."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def branch(self, label: str) -> None:
+        """End the block with a jump."""
+        self.emit(f"br label %{label}")
+
+    def branch_if(self, condition: str, then: str, otherwise: str) -> None:
+        """End the block with a choice."""
+        self.emit(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def call(self, function: str, result: str, *args: str) -> str:
+        """Append a call of an external function; ``args`` are typed operands."""
+        types = ", ".join(_operand_type(a) for a in args)
+        self.declarations[function] = f"declare {result} @{function}({types})"
+        return self.let(f"call {result} @{function}({', '.join(args)})")
+
+    def const(self, value: Scalar, dtype: DType) -> str:
+        """Return a constant of a dtype, the same in every lane."""
+        return splat(constant(value, dtype.element), dtype)
+
+    def typed(self, value: str, dtype: DType) -> str:
+        """Return a value with its type, as an operand."""
+        return f"{value_type(dtype)} {value}"
+
+    def binary(self, instruction: str, dtype: DType, a: str, b: str) -> str:
+        """Append a two-operand instruction."""
+        return self.let(f"{instruction} {value_type(dtype)} {a}, {b}")
+
+    def compare(self, predicate: str, dtype: DType, a: str, b: str) -> str:
+        """Append a comparison with an ``icmp`` or ``fcmp`` predicate."""
+        kind = "fcmp" if dtype.is_float else "icmp"
+        return self.let(f"{kind} {predicate} {value_type(dtype)} {a}, {b}")
+
+    def select(self, condition: str, dtype: DType, a: str, b: str) -> str:
+        """Append a choice, lane by lane."""
+        flag = "i1" if dtype.lanes == 1 else f"<{dtype.lanes} x i1>"
+        kind = value_type(dtype)
+        return self.let(f"select {flag} {condition}, {kind} {a}, {kind} {b}")
+
+    def broadcast(self, value: str, dtype: DType) -> str:
+        """Copy a scalar to every lane of ``dtype``."""
+        kind, scalar = value_type(dtype), value_type(dtype.element)
+        first = self.let(f"insertelement {kind} poison, {scalar} {value}, i64 0")
+        mask = f"<{dtype.lanes} x i32> zeroinitializer"
+        return self.let(f"shufflevector {kind} {first}, {kind} poison, {mask}")
+
+
+def _operand_type(operand: str) -> str:
+    if operand.startswith("<"):
+        return operand[: operand.index(">") + 1]
+    return operand.split(" ", 1)[0]

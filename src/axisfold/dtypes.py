@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Element types: names, limits, promotion and accumulators.  No arrays, no expressions."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, Literal
+
+import numpy as np
+
+from axisfold.errors import DTypeError
+
+Kind = Literal["bool", "int", "uint", "float", "complex", "handle"]
+Scalar = bool | int | float
+
+_RANK: Final[dict[str, int]] = {"bool": 0, "uint": 1, "int": 2, "float": 3, "complex": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type, with ``lanes > 1`` for a vector of elements.
+
+    Parameters
+    ----------
+    kind
+        Family of the type.
+    bits
+        Width of one element in memory (8 for bool).
+    lanes
+        Number of elements in the value.
+    """
+
+    kind: Kind
+    bits: int
+    lanes: int = 1
+
+    @property
+    def name(self) -> str:
+        """Text form, ``float32`` or ``float32x8``."""
+        base = "bool" if self.kind == "bool" else self.kind
+        width = "" if self.kind in ("bool", "handle") else str(self.bits)
+        return f"{base}{width}" + (f"x{self.lanes}" if self.lanes > 1 else "")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element in memory."""
+        return self.bits // 8
+
+    @property
+    def element(self) -> DType:
+        """The same type with one lane."""
+        return self if self.lanes == 1 else replace(self, lanes=1)
+
+    def with_lanes(self, lanes: int) -> DType:
+        """Return the same element type with ``lanes`` lanes."""
+        return self if lanes == self.lanes else replace(self, lanes=lanes)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether values are int or uint (bool is not)."""
+        return self.kind in ("int", "uint")
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are real floating point."""
+        return self.kind == "float"
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether values are truth values."""
+        return self.kind == "bool"
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether values are complex (legalised to two real parts before loop IR)."""
+        return self.kind == "complex"
+
+    def to_numpy(self) -> np.dtype[np.generic]:
+        """Return the NumPy dtype of one element."""
+        return np.dtype(self.element.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BOOL: Final = DType("bool", 8)
+INT32: Final = DType("int", 32)
+INT64: Final = DType("int", 64)
+UINT64: Final = DType("uint", 64)
+FLOAT16: Final = DType("float", 16)
+FLOAT32: Final = DType("float", 32)
+FLOAT64: Final = DType("float", 64)
+HANDLE: Final = DType("handle", 64)
+
+SUPPORTED: Final[dict[str, DType]] = {
+    d.name: d
+    for d in (
+        BOOL,
+        *(DType("int", b) for b in (8, 16, 32, 64)),
+        *(DType("uint", b) for b in (8, 16, 32, 64)),
+        *(DType("float", b) for b in (16, 32, 64)),
+        *(DType("complex", b) for b in (64, 128)),
+    )
+}
+
+
+@lru_cache(maxsize=256)
+def parse(spec: object) -> DType:
+    """Return the DType of a name, a NumPy dtype or scalar type, or a DType.
+
+    Raises
+    ------
+    DTypeError
+        ``D101``: the dtype is not one that axisfold reduces.
+    """
+    if isinstance(spec, DType):
+        return spec
+    if isinstance(spec, str) and spec in SUPPORTED:
+        return SUPPORTED[spec]
+    try:
+        dtype = np.dtype(spec)  # type: ignore[call-overload]
+    except TypeError as error:
+        raise DTypeError(
+            f"{spec!r} is not a dtype.", code="D101", hint=f"Use one of {', '.join(SUPPORTED)}."
+        ) from error
+    found = SUPPORTED.get(dtype.name)
+    if found is None:
+        raise DTypeError(
+            f"dtype {dtype} is not supported: axisfold reduces numbers and truth values only.",
+            code="D101",
+            hint=f"Convert to one of {', '.join(SUPPORTED)}, or use NumPy for this array.",
+        )
+    return found
+
+
+def lowest(dtype: DType) -> Scalar:
+    """Return the value below or equal to every other: −inf, the least integer, or False."""
+    if dtype.kind == "float":
+        return -math.inf
+    if dtype.kind == "bool":
+        return False
+    return 0 if dtype.kind == "uint" else -(1 << (dtype.bits - 1))
+
+
+def highest(dtype: DType) -> Scalar:
+    """Return the value above or equal to every other: +inf, the largest integer, or True."""
+    if dtype.kind == "float":
+        return math.inf
+    if dtype.kind == "bool":
+        return True
+    return (1 << (dtype.bits - (dtype.kind == "int"))) - 1
+
+
+def finite_range(dtype: DType) -> tuple[Scalar, Scalar]:
+    """Return the least and the largest finite value (te's min_value and max_value)."""
+    if dtype.kind == "float":
+        info = np.finfo(dtype.name)
+        return float(info.min), float(info.max)
+    return lowest(dtype), highest(dtype)
+
+
+def fits(value: Scalar, dtype: DType) -> bool:
+    """Return whether ``value`` can be held in ``dtype`` without wrapping or losing infinity."""
+    if dtype.kind == "bool":
+        return value in (0, 1)
+    if dtype.kind in ("float", "complex"):
+        return True
+    if isinstance(value, float):
+        return value.is_integer() and fits(int(value), dtype)
+    low, high = finite_range(dtype)
+    return low <= value <= high
+
+
+def wrap(value: int, dtype: DType) -> int:
+    """Reduce an integer to the range of an integer dtype (two's complement)."""
+    value &= (1 << dtype.bits) - 1
+    if dtype.kind == "int" and value >> (dtype.bits - 1):
+        value -= 1 << dtype.bits
+    return value
+
+
+def bit_pattern(value: Scalar, dtype: DType) -> int:
+    """Return the bits of a constant, so that 0.0 and -0.0 differ and a NaN equals itself."""
+    if dtype.kind == "float":
+        return int.from_bytes(struct.pack("<d", float(value)), "little")
+    return int(value)
+
+
+def accumulator(dtype: DType) -> DType:
+    """Return the dtype in which values of ``dtype`` are summed (the numerical contract)."""
+    if dtype.kind in ("bool", "int"):
+        return INT64
+    if dtype.kind == "uint":
+        return UINT64
+    return DType("complex", 128) if dtype.kind == "complex" else FLOAT64
+
+
+def promote(a: DType, b: DType) -> DType:
+    """Return te's common dtype of two scalars: the higher kind wins, then the wider.
+
+    Unlike NumPy, int32 with float32 is float32: te scripts rely on it.
+    """
+    if a.kind == b.kind:
+        return a if a.bits >= b.bits else b
+    high, low = (a, b) if _RANK[a.kind] >= _RANK[b.kind] else (b, a)
+    if high.kind == "complex" and low.kind == "float" and low.bits > high.bits // 2:
+        return DType("complex", 128)
+    if high.kind == "int" and low.kind == "uint":
+        return high if high.bits >= low.bits else DType("int", low.bits)
+    return high

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers: typed memory with a layout, and the facts about it that kernels may rely on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from axisfold.dtypes import DType
+
+if TYPE_CHECKING:
+    from axisfold.ir.expr import Expr
+
+StrideUnit = Literal["element", "byte"]
+Scope = Literal["global", "local"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is promised about a buffer; checked when arrays are bound.
+
+    Parameters
+    ----------
+    align
+        Alignment of the first element in bytes; 0 promises nothing (packed records).
+    divisible
+        For each axis a divisor of its extent (1 where nothing is known); () for all ones.
+    index_bits
+        Width in which every flat offset fits.
+    """
+
+    align: int = 0
+    divisible: tuple[int, ...] = ()
+    index_bits: Literal[32, 64] = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """Memory that loads and stores name; compared by identity.
+
+    Parameters
+    ----------
+    name
+        Name of the tensor it holds.
+    dtype
+        Element type.
+    shape
+        Extents; () for one element.
+    strides
+        Step of each axis in ``unit``; () means compact C order, counted in elements.
+    unit
+        Whether strides and flat offsets count elements or bytes.
+    scope
+        ``global``: an argument or heap memory; ``local``: registers or the stack of one thread.
+    facts
+        Promises about the memory.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...] = ()
+    unit: StrideUnit = "element"
+    scope: Scope = "global"
+    facts: Facts = field(default_factory=Facts)
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether elements lie in C order without gaps."""
+        return not self.strides

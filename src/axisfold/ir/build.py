@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Smart constructors: they convert, promote, broadcast lanes and fold constants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+from typing import cast as typing_cast
+
+import numpy as np
+
+from axisfold.dtypes import BOOL, FLOAT32, INT32, INT64, DType, Scalar, parse, promote, wrap
+from axisfold.errors import ExpressionError
+from axisfold.ir.expr import (
+    Binary,
+    BinaryOp,
+    Broadcast,
+    Call,
+    Cast,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    IfThenElse,
+    Not,
+    Ramp,
+    Select,
+)
+from axisfold.ir.intrinsics import INTRINSICS
+from axisfold.ir.stmt import Seq, Stmt
+
+TRUE: Final = Const(True, BOOL)
+FALSE: Final = Const(False, BOOL)
+
+
+def const(value: Scalar, dtype: object = INT32) -> Const:
+    """Return a constant; integers wrap to the dtype, as they do at run time."""
+    dtype = parse(dtype)
+    if dtype.is_bool:
+        return Const(bool(value), dtype)
+    if dtype.is_integer:
+        return Const(wrap(int(value), dtype), dtype)
+    number = float(value)
+    if dtype.bits < 64:
+        with np.errstate(over="ignore"):
+            number = float(dtype.to_numpy().type(number))
+    return Const(number, dtype)
+
+
+def as_expr(value: Any, like: DType | None = None) -> Expr:
+    """Return an expression for a Python or NumPy scalar or anything that stands for one.
+
+    A Python scalar takes the dtype ``like`` where it can hold it: an int any, a float a float.
+
+    Raises
+    ------
+    ExpressionError
+        ``E104``: the value cannot stand in an expression.
+    """
+    if isinstance(value, Expr):
+        return value
+    convert = getattr(value, "__axisfold_expr__", None)
+    if convert is not None:
+        return typing_cast("Expr", convert())
+    if isinstance(value, np.generic):
+        return const(value.item(), parse(value.dtype))
+    if isinstance(value, bool):
+        return const(value, BOOL)
+    if isinstance(value, int):
+        if like is not None and not like.is_bool:
+            return const(value, like.element)
+        return const(value, INT32 if -(2**31) <= value < 2**31 else INT64)
+    if isinstance(value, float):
+        return const(value, like.element if like is not None and like.is_float else FLOAT32)
+    raise ExpressionError(
+        f"{type(value).__name__} {value!r} cannot stand in an expression.",
+        code="E104",
+        hint="Use an expression, an axis, a number or a truth value.",
+    )
+
+
+def is_const(expr: object, value: Scalar | None = None) -> bool:
+    """Return whether ``expr`` is a (broadcast) constant, of the given value if one is given."""
+    if isinstance(expr, Broadcast):
+        expr = expr.value
+    if not isinstance(expr, Const):
+        return False
+    return value is None or (expr.value == value and not _is_negative_zero(expr.value))
+
+
+def _is_negative_zero(value: Scalar) -> bool:
+    return isinstance(value, float) and value == 0 and math.copysign(1.0, value) < 0
+
+
+def as_int(expr: Expr) -> int | None:
+    """Return the value of an integer constant, else None."""
+    return int(expr.value) if isinstance(expr, Const) and expr.dtype.is_integer else None
+
+
+def broadcast(value: Expr, lanes: int) -> Expr:
+    """Return ``value`` with ``lanes`` lanes."""
+    return value if value.dtype.lanes == lanes else Broadcast(value, lanes)
+
+
+def cast(dtype: object, value: Any) -> Expr:
+    """Convert to an element type; constants are folded, lanes kept."""
+    target = parse(dtype)
+    expr = as_expr(value, target)
+    target = target.with_lanes(expr.dtype.lanes)
+    if expr.dtype == target:
+        return expr
+    if isinstance(expr, Broadcast):
+        return Broadcast(cast(target.element, expr.value), expr.lanes)
+    if isinstance(expr, Const) and (not isinstance(expr.value, float) or target.is_float):
+        return const(expr.value, target)
+    return Cast(expr, target)
+
+
+def match_pair(a: Any, b: Any) -> tuple[Expr, Expr]:
+    """Bring two operands to one dtype and one number of lanes."""
+    has_a = isinstance(a, Expr) or hasattr(a, "__axisfold_expr__")
+    x = as_expr(a) if has_a else None
+    y = as_expr(b, x.dtype if x is not None else None)
+    if x is None:
+        x = as_expr(a, y.dtype)
+    dtype = promote(x.dtype.element, y.dtype.element)
+    x, y = cast(dtype, x), cast(dtype, y)
+    lanes = max(x.dtype.lanes, y.dtype.lanes)
+    return broadcast(x, lanes), broadcast(y, lanes)
+
+
+def operator(op: BinaryOp, a: Any, b: Any) -> Any:
+    """Build what a Python operator means, or hand over to a composite operand."""
+    if hasattr(a, "__axisfold_composite__") or hasattr(b, "__axisfold_composite__"):
+        return NotImplemented
+    x, y = match_pair(a, b)
+    if x.dtype.is_bool:
+        if op in ("bitand", "bitor"):
+            return binary("and" if op == "bitand" else "or", x, y)
+        if op == "bitxor":
+            return compare("ne", x, y)
+        x, y = cast(INT32, x), cast(INT32, y)
+    if op == "div" and x.dtype.is_integer:
+        raise ExpressionError(
+            "`/` between integers is ambiguous.",
+            code="E105",
+            hint="Use // (floor), te.truncdiv, or convert one side with .astype('float64').",
+        )
+    return binary(op, x, y)
+
+
+def comparison(op: CompareOp, a: Any, b: Any) -> Any:
+    """Build a comparison, or hand over to a composite operand."""
+    if hasattr(a, "__axisfold_composite__") or hasattr(b, "__axisfold_composite__"):
+        return NotImplemented
+    return compare(op, *match_pair(a, b))
+
+
+def _floordiv(a: int, b: int) -> int:
+    return a // b if b else 0
+
+
+def _floormod(a: int, b: int) -> int:
+    return a % b if b else 0
+
+
+def _truncdiv(a: int, b: int) -> int:
+    if not b:
+        return 0
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _truncmod(a: int, b: int) -> int:
+    return a - _truncdiv(a, b) * b if b else 0
+
+
+_INTEGER_FOLD: Final[dict[str, Callable[[int, int], int]]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": _floordiv,
+    "floormod": _floormod,
+    "truncdiv": _truncdiv,
+    "truncmod": _truncmod,
+    "min": min,
+    "max": max,
+    "bitand": lambda a, b: a & b,
+    "bitor": lambda a, b: a | b,
+    "bitxor": lambda a, b: a ^ b,
+}
+_COMPARE_FOLD: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+}
+
+
+def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
+    """Build ``a op b`` on operands of one dtype; integers and truth values are folded."""
+    dtype = a.dtype
+    if dtype.lanes > 1:
+        folded = _fold_lanes(op, a, b)
+        if folded is not None:
+            return folded
+    if isinstance(a, Const) and isinstance(b, Const) and dtype.is_integer:
+        return const(_INTEGER_FOLD[op](int(a.value), int(b.value)), dtype)
+    if dtype.is_integer:
+        simpler = _integer_identity(op, a, b)
+        return Binary(op, a, b) if simpler is None else simpler
+    if op in ("and", "or"):
+        neutral, absorbing = (True, False) if op == "and" else (False, True)
+        if is_const(a, neutral) or is_const(b, absorbing):
+            return b
+        if is_const(b, neutral) or is_const(a, absorbing):
+            return a
+    if op == "mul" and is_const(b, 1):
+        return a
+    if op == "mul" and is_const(a, 1):
+        return b
+    return Binary(op, a, b)
+
+
+def _fold_lanes(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
+    """Keep sums and products of ramps ramps, and work on broadcasts once."""
+    if isinstance(a, Broadcast) and isinstance(b, Broadcast):
+        return Broadcast(binary(op, a.value, b.value), a.lanes)
+    if not a.dtype.is_integer:
+        return None
+    if isinstance(a, Ramp) and isinstance(b, Ramp) and op in ("add", "sub"):
+        return Ramp(binary(op, a.base, b.base), binary(op, a.stride, b.stride), a.lanes)
+    if isinstance(a, Broadcast) and isinstance(b, Ramp) and op in ("add", "mul"):
+        a, b = b, a
+    if isinstance(a, Ramp) and isinstance(b, Broadcast):
+        if op in ("add", "sub"):
+            return Ramp(binary(op, a.base, b.value), a.stride, a.lanes)
+        if op == "mul":
+            return Ramp(binary(op, a.base, b.value), binary(op, a.stride, b.value), a.lanes)
+    return None
+
+
+def _integer_identity(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
+    if op == "add":
+        return b if is_const(a, 0) else a if is_const(b, 0) else None
+    if op == "sub":
+        return a if is_const(b, 0) else None
+    if op == "mul":
+        if is_const(a, 1) or is_const(b, 0):
+            return b
+        return a if is_const(b, 1) or is_const(a, 0) else None
+    if op in ("floordiv", "truncdiv"):
+        return a if is_const(b, 1) else None
+    if op in ("floormod", "truncmod"):
+        return broadcast(const(0, a.dtype), a.dtype.lanes) if is_const(b, 1) else None
+    return a if op in ("min", "max") and a is b else None
+
+
+def compare(op: CompareOp, a: Expr, b: Expr) -> Expr:
+    """Build a comparison of operands of one dtype."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return TRUE if _COMPARE_FOLD[op](a.value, b.value) else FALSE
+    if isinstance(a, Broadcast) and isinstance(b, Broadcast):
+        return Broadcast(compare(op, a.value, b.value), a.lanes)
+    return Compare(op, a, b)
+
+
+def truth(value: Any) -> Expr:
+    """Return ``value`` as bool: itself, or whether it differs from zero."""
+    expr = as_expr(value)
+    return expr if expr.dtype.is_bool else compare("ne", *match_pair(expr, 0))
+
+
+def logical_not(value: Any) -> Expr:
+    """Build the negation of a truth value."""
+    expr = truth(value)
+    if isinstance(expr, Const):
+        return FALSE if expr.value else TRUE
+    return expr.a if isinstance(expr, Not) else Not(expr)
+
+
+def all_of(conditions: Iterable[Any]) -> Expr:
+    """Build the conjunction; True for none."""
+    result: Expr = TRUE
+    for condition in conditions:
+        result = binary("and", *match_pair(result, truth(condition)))
+    return result
+
+
+def any_of(conditions: Iterable[Any]) -> Expr:
+    """Build the disjunction; False for none."""
+    result: Expr = FALSE
+    for condition in conditions:
+        result = binary("or", *match_pair(result, truth(condition)))
+    return result
+
+
+def _choice(node: type[Select] | type[IfThenElse], c: Any, t: Any, f: Any) -> Expr:
+    if isinstance(c, bool):
+        raise ExpressionError(
+            f"the condition is the Python value {c}: `==` compares structure.",
+            code="E106",
+            hint="Write a.equal(b) or a.not_equal(b) to compare values.",
+        )
+    condition = truth(c)
+    true_value, false_value = match_pair(t, f)
+    if isinstance(condition, Const):
+        return true_value if condition.value else false_value
+    lanes = max(condition.dtype.lanes, true_value.dtype.lanes)
+    condition = broadcast(condition, lanes)
+    return node(condition, broadcast(true_value, lanes), broadcast(false_value, lanes))
+
+
+def select(condition: Any, true_value: Any, false_value: Any) -> Expr:
+    """Build a choice that evaluates both values."""
+    return _choice(Select, condition, true_value, false_value)
+
+
+def if_then_else(condition: Any, true_value: Any, false_value: Any) -> Expr:
+    """Build a choice that evaluates only the chosen value."""
+    return _choice(IfThenElse, condition, true_value, false_value)
+
+
+def call(name: str, *args: Any) -> Expr:
+    """Build a call of an intrinsic; integers become float64 where a float is needed."""
+    row = INTRINSICS[name]
+    exprs = list(match_pair(*args)) if len(args) == 2 else [as_expr(args[0])]
+    if not row.takes_integers and not exprs[0].dtype.is_float:
+        exprs = [cast("float64", e) for e in exprs]
+    dtype = exprs[0].dtype
+    if row.result == "bool":
+        dtype = BOOL.with_lanes(dtype.lanes)
+    if all(isinstance(e, Broadcast) for e in exprs):
+        return broadcast(call(name, *(e.value for e in exprs)), dtype.lanes)  # type: ignore[attr-defined]
+    return Call(name, tuple(exprs), dtype)
+
+
+def likely(condition: Expr) -> Expr:
+    """Mark the guard of a tail: loop partition takes it out of the interior."""
+    return condition if isinstance(condition, Const) else Call("likely", (condition,), BOOL)
+
+
+def minimum(a: Any, b: Any) -> Expr:
+    """Build the smaller of two values; a NaN wins, −0 < +0."""
+    return binary("min", *match_pair(a, b))
+
+
+def maximum(a: Any, b: Any) -> Expr:
+    """Build the larger of two values; a NaN wins, −0 < +0."""
+    return binary("max", *match_pair(a, b))
+
+
+def ceildiv(a: Any, b: int) -> Expr:
+    """Build ``ceil(a / b)`` in te's form, ``floordiv(a + (b − 1), b)``."""
+    expr = as_expr(a)
+    return typing_cast("Expr", (expr + (b - 1)) // b)
+
+
+def seq(*statements: Stmt | None) -> Stmt:
+    """Join statements; nested sequences are flattened, None is dropped."""
+    flat: list[Stmt] = []
+    for statement in statements:
+        if isinstance(statement, Seq):
+            flat.extend(statement.body)
+        elif statement is not None:
+            flat.append(statement)
+    return flat[0] if len(flat) == 1 else Seq(tuple(flat))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Structural equality and hash, iterative; variables and buffers compare by identity."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+
+from axisfold.dtypes import bit_pattern
+from axisfold.ir.expr import Const, Node, Var
+from axisfold.ir.walk import children, post_order
+
+
+@cache
+def _plain_fields(cls: type) -> tuple[str, ...]:
+    """Names of the fields that are values rather than children."""
+    names = (f.name for f in fields(cls))
+    return tuple(n for n in names if n not in cls.child_fields)
+
+
+def _payload(node: Node) -> tuple[object, ...]:
+    """What a node is apart from its children."""
+    if isinstance(node, Const):
+        return (node.dtype, bit_pattern(node.value, node.dtype))
+    values = tuple(getattr(node, name) for name in _plain_fields(type(node)))
+    shape = tuple(
+        len(v) if isinstance(v := getattr(node, name), tuple) else v is None
+        for name in node.child_fields
+    )
+    return (*values, *shape)
+
+
+def structural_equal(a: Node, b: Node) -> bool:
+    """Return whether two nodes are the same tree."""
+    stack = [(a, b)]
+    same: set[tuple[int, int]] = set()
+    while stack:
+        x, y = stack.pop()
+        if x is y or (id(x), id(y)) in same:
+            continue
+        if type(x) is not type(y) or isinstance(x, Var):
+            return False
+        if structural_hash(x) != structural_hash(y) or _payload(x) != _payload(y):
+            return False
+        same.add((id(x), id(y)))
+        stack.extend(zip(children(x), children(y), strict=True))
+    return True
+
+
+def structural_hash(root: Node) -> int:
+    """Return a hash that equal trees share; cached in each node."""
+    try:
+        return root._hash  # type: ignore[attr-defined, no-any-return]
+    except AttributeError:
+        pass
+    for node in post_order(root):
+        if hasattr(node, "_hash"):
+            continue
+        if isinstance(node, Var):
+            value = object.__hash__(node)
+        else:
+            parts = (child._hash for child in children(node))  # type: ignore[attr-defined]
+            value = hash((type(node).__name__, _payload(node), *parts))
+        object.__setattr__(node, "_hash", value)
+    return root._hash  # type: ignore[attr-defined, no-any-return]

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The expressions of loop IR: nodes and nothing else.
+
+::
+
+    Expr = Var | Const | Cast | Binary | Compare | Not | Select | IfThenElse | Call
+         | Load | Ramp | Broadcast
+
+Nodes are immutable.  ``==`` is structural equality (constants by dtype and bits, variables by
+identity); comparisons *of IR* are the operators ``< <= > >=`` and the methods ``equal`` and
+``not_equal``.  Use :mod:`axisfold.ir.build` to make nodes: it checks and folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
+
+from axisfold.dtypes import BOOL, INT32, DType, Scalar
+from axisfold.errors import ExpressionError
+from axisfold.ir.operators import Operators
+
+if TYPE_CHECKING:
+    from axisfold.ir.buffer import Buffer
+
+BinaryOp = Literal[
+    "add", "sub", "mul", "div", "floordiv", "floormod", "truncdiv", "truncmod",
+    "min", "max", "and", "or", "bitand", "bitor", "bitxor",
+]  # fmt: skip
+CompareOp = Literal["lt", "le", "gt", "ge", "eq", "ne"]
+CacheHint = Literal["", "stream"]
+
+
+class Node:
+    """Base of every IR node: children by declaration, cached structural hash."""
+
+    __slots__ = ("_hash",)
+    child_fields: ClassVar[tuple[str, ...]] = ()
+
+    def pieces(self) -> list[str | Node]:
+        """Return the text of a node that the printer does not know (te's own)."""
+        raise NotImplementedError(type(self).__name__)
+
+    def __eq__(self, other: object) -> bool:
+        from axisfold.ir.equal import structural_equal
+
+        if self is other:
+            return True
+        if not isinstance(other, Node):
+            return _refuse_comparison(self, other)
+        return structural_equal(self, other)
+
+    def __hash__(self) -> int:
+        from axisfold.ir.equal import structural_hash
+
+        return structural_hash(self)
+
+
+def _refuse_comparison(node: Node, other: object) -> bool:
+    """Return False, or raise where ``expr == 3`` was meant to build a comparison."""
+    if isinstance(node, Expr) and isinstance(other, (bool, int, float)):
+        raise ExpressionError(
+            f"`==` compares the structure of expressions, and {other!r} is none.",
+            code="E101",
+            hint=f"Write expr.equal({other!r}) to build a comparison.",
+        )
+    return False
+
+
+class Expr(Node, Operators):
+    """A value: one element or a vector of ``dtype.lanes`` elements."""
+
+    __slots__ = ()
+    dtype: DType
+
+    def __bool__(self) -> NoReturn:
+        raise ExpressionError(
+            "the truth of an expression is not known while a program is being built.",
+            code="E102",
+            hint="Use te.if_then_else, te.all or te.any in place of if, and, or.",
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise ExpressionError("an expression is one value, not a sequence.", code="E103")
+
+    def __axisfold_expr__(self) -> Expr:
+        return self
+
+    def __str__(self) -> str:
+        from axisfold.ir.printer import print_expr
+
+        return print_expr(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Var(Expr):
+    """A scalar variable, compared by identity.  ``is_size`` promises a value >= 0."""
+
+    name: str
+    dtype: DType = INT32
+    is_size: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const(Expr):
+    """A scalar constant, compared by dtype and bits."""
+
+    value: Scalar
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Expr):
+    """Conversion; a float becomes an integer by truncation, saturated, NaN as 0."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("value",)
+    value: Expr
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Expr):
+    """``a op b`` on equal dtypes.
+
+    Integers wrap.  ``div`` is for floats.  floordiv and floormod round to −inf, truncdiv and
+    truncmod to zero; a zero divisor gives 0.  min and max let a NaN through and order −0 < +0
+    (IEEE 754-2019 minimum and maximum).  ``and`` and ``or`` are for bool.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ("a", "b")
+    op: BinaryOp
+    a: Expr
+    b: Expr
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.a.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compare(Expr):
+    """``a op b`` as bool; false for a NaN, except ``ne``."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("a", "b")
+    op: CompareOp
+    a: Expr
+    b: Expr
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", BOOL.with_lanes(self.a.dtype.lanes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Not(Expr):
+    """Negation of a bool."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("a",)
+    a: Expr
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.a.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Expr):
+    """``true_value if condition else false_value``; both are evaluated."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("condition", "true_value", "false_value")
+    condition: Expr
+    true_value: Expr
+    false_value: Expr
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.true_value.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IfThenElse(Expr):
+    """As Select, but only the chosen value is evaluated, so it may guard a load."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("condition", "true_value", "false_value")
+    condition: Expr
+    true_value: Expr
+    false_value: Expr
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.true_value.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Expr):
+    """A pure function of :mod:`axisfold.ir.intrinsics`, or ``likely`` around a tail guard."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("args",)
+    name: str
+    args: tuple[Expr, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load(Expr):
+    """Read ``buffer`` at a flat offset in the buffer's stride unit.
+
+    ``mask``: lanes that are read (the others are 0).  ``align``: proven alignment of the address
+    in bytes, 0 for that of one element.  ``cache``: how long the line should live.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ("index", "mask")
+    buffer: Buffer
+    index: Expr
+    mask: Expr | None = None
+    align: int = 0
+    cache: CacheHint = ""
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.buffer.dtype.with_lanes(self.index.dtype.lanes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ramp(Expr):
+    """The vector ``base, base + stride, …`` of ``lanes`` elements."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("base", "stride")
+    base: Expr
+    stride: Expr
+    lanes: int
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.base.dtype.with_lanes(self.lanes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Broadcast(Expr):
+    """The vector of ``lanes`` copies of a scalar."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("value",)
+    value: Expr
+    lanes: int
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.value.dtype.with_lanes(self.lanes))

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text form of loop IR: TVM's ``primfn`` notation of 2020 to 2023, which te users know.
+
+Names become unique when they are printed, so the text of a program is always the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final, assert_never
+
+from axisfold.dtypes import DType, Scalar
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import (
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    IfThenElse,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Select,
+    Var,
+)
+from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.walk import children, post_order
+
+_INFIX: Final[dict[str, str]] = {
+    "add": " + ", "sub": " - ", "mul": "*", "div": " / ", "and": " && ", "or": " || ",
+    "bitand": " & ", "bitor": " | ", "bitxor": " ^ ",
+    "lt": " < ", "le": " <= ", "gt": " > ", "ge": " >= ", "eq": " == ", "ne": " != ",
+}  # fmt: skip
+
+
+def print_kernel(kernel: Kernel) -> str:
+    """Return the text of a kernel."""
+    return _Printer().kernel(kernel)
+
+
+def print_expr(expr: Expr) -> str:
+    """Return the text of an expression, variables without their types."""
+    printer = _Printer()
+    for node in post_order(expr):
+        if isinstance(node, Var):
+            printer.vars[node] = node.name
+    return printer.expr(expr)
+
+
+def print_stmt(stmt: Stmt) -> str:
+    """Return the text of a statement."""
+    return "\n".join(_Printer().stmt(stmt))
+
+
+def constant_text(value: Scalar, dtype: DType) -> str:
+    """Return a constant with its dtype's suffix (int32 and bool have none)."""
+    if dtype.is_bool:
+        return str(bool(value))
+    if dtype.is_float:
+        text = "inf" if value == math.inf else f"{float(value):g}"
+        return f"{text}f{dtype.bits}"
+    suffix = "" if dtype.name == "int32" else f"{dtype.kind[0]}{dtype.bits}"
+    return f"{int(value)}{suffix}"
+
+
+class _Printer:
+    """Prints, and remembers which names and declarations have been used."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+        self.vars: dict[Var, str] = {}
+        self.data: dict[Buffer, str] = {}
+
+    def unique(self, name: str) -> str:
+        candidate, count = name, 0
+        while candidate in self.used:
+            count += 1
+            candidate = f"{name}_{count}"
+        self.used.add(candidate)
+        return candidate
+
+    def declare(self, var: Var) -> str:
+        self.vars[var] = self.unique(var.name)
+        return self.vars[var]
+
+    def var(self, var: Var) -> str:
+        """Return a variable's name, with its type at first sight."""
+        if var in self.vars:
+            return self.vars[var]
+        return f"{self.declare(var)}: {var.dtype}"
+
+    def kernel(self, kernel: Kernel) -> str:
+        names = {b: (self.unique(b.name), self.unique(b.name)) for b in kernel.params}
+        for buffer in kernel.params:
+            self.data[buffer] = self.unique(buffer.name)
+        handles = ", ".join(f"{names[b][1]}: handle" for b in kernel.params)
+        ordered = [*kernel.outputs, *(b for b in kernel.params if b not in kernel.outputs)]
+        buffers = [f"{names[b][0]}: {self.buffer(b)}" for b in ordered]
+        mapping = ", ".join(f"{names[b][1]}: {names[b][0]}" for b in kernel.params)
+        symbol = f'"global_symbol": "{kernel.name}"'
+        lines = [
+            f"primfn({handles}) -> ()",
+            f'  attr = {{"from_legacy_te_schedule": True, {symbol}, "tir.noalias": True}}',
+            "  buffers = {" + (",\n" + " " * 13).join(buffers) + "}",
+            f"  buffer_map = {{{mapping}}} {{",
+        ]
+        lines += [f"  {line}" for line in self.stmt(kernel.body)]
+        return "\n".join([*lines, "}", ""])
+
+    def buffer(self, buffer: Buffer) -> str:
+        shape = ", ".join(self.expr(e) for e in buffer.shape)
+        strides = ", ".join(self.expr(e) for e in buffer.strides)
+        text = (
+            f"Buffer({self.data[buffer]}: Pointer({buffer.dtype}), {buffer.dtype}, "
+            f"[{shape}], [{strides}]"
+        )
+        if buffer.unit == "byte":
+            text += ', unit="byte"'
+        if buffer.strides and all(isinstance(s, Var) for s in buffer.strides):
+            text += ', type="auto"'
+        return text + ")"
+
+    def stmt(self, stmt: Stmt) -> list[str]:
+        match stmt:
+            case For():
+                return self.loop(stmt)
+            case Store():
+                target = f"{self.name(stmt.buffer)}[{self.expr(stmt.index)}]"
+                return [f"{target} = {self.expr(stmt.value)}{self.mask(stmt.mask)}"]
+            case If():
+                lines = [f"if {self.expr(stmt.condition)} {{", *self.block(stmt.then)]
+                if stmt.otherwise is not None:
+                    lines += ["} else {", *self.block(stmt.otherwise)]
+                return [*lines, "}"]
+            case Seq():
+                return [line for part in stmt.body for line in self.stmt(part)]
+            case Allocate():
+                return self.allocate(stmt)
+            case Let():
+                value = self.expr(stmt.value)
+                return [f"let {self.var(stmt.var)} = {value}", *self.stmt(stmt.body)]
+            case _:
+                assert_never(stmt)
+
+    def block(self, stmt: Stmt) -> Iterator[str]:
+        return (f"  {line}" for line in self.stmt(stmt))
+
+    def loop(self, loop: For) -> list[str]:
+        low = self.expr(loop.min)
+        name = self.var(loop.var)
+        end = self.expr(_end(loop))
+        kind = "" if loop.kind == "serial" else f' "{loop.kind}"'
+        stop = "" if loop.stop is None else f" until {self.expr(loop.stop)}"
+        return [f"for ({name}, {low}, {end}){kind}{stop} {{", *self.block(loop.body), "}"]
+
+    def allocate(self, stmt: Allocate) -> list[str]:
+        buffer = stmt.buffer
+        name = self.name(buffer)
+        head = (
+            f"allocate({name}: Pointer({buffer.scope} {buffer.dtype}), {buffer.dtype}, "
+            f"[{self.expr(_elements(buffer))}]), storage_scope = {buffer.scope}"
+        )
+        if isinstance(stmt.body, Seq):
+            return [head + " {", *self.block(stmt.body), "}"]
+        return [head + ";", *self.stmt(stmt.body)]
+
+    def name(self, buffer: Buffer) -> str:
+        if buffer not in self.data:
+            self.data[buffer] = self.unique(buffer.name)
+        return self.data[buffer]
+
+    def mask(self, mask: Expr | None) -> str:
+        return "" if mask is None else f", mask = {self.expr(mask)}"
+
+    def expr(self, root: Expr) -> str:
+        """Return an expression's text; iterative, so that any depth prints."""
+        written: list[str] = []
+        waiting: list[str | Node] = [root]
+        while waiting:
+            piece = waiting.pop()
+            if isinstance(piece, str):
+                written.append(piece)
+            else:
+                waiting.extend(reversed(self.pieces(piece)))
+        return "".join(written)
+
+    def pieces(self, node: Node) -> list[str | Node]:
+        """Return a node's text in order, children not yet printed."""
+        match node:
+            case Var():
+                return [self.var(node)]
+            case Const():
+                return [constant_text(node.value, node.dtype)]
+            case Cast():
+                return [f"cast({node.dtype}, ", node.value, ")"]
+            case Binary(op) if op not in _INFIX:
+                return [f"{op}(", node.a, ", ", node.b, ")"]
+            case Binary(op) | Compare(op):
+                return ["(", node.a, _INFIX[op], node.b, ")"]
+            case Not():
+                return ["!", node.a]
+            case Select() | IfThenElse():
+                return _call("if_then_else", children(node), node.dtype)
+            case Call():
+                return _call(node.name, node.args, node.dtype)
+            case Load():
+                mask: list[str | Node] = [] if node.mask is None else [", mask = ", node.mask]
+                return [f"({node.dtype}*){self.name(node.buffer)}[", node.index, *mask, "]"]
+            case Ramp():
+                return ["ramp(", node.base, ", ", node.stride, f", {node.lanes})"]
+            case Broadcast():
+                return ["broadcast(", node.value, f", {node.lanes})"]
+            case _:
+                return node.pieces()
+
+
+def _call(name: str, args: Sequence[Node], dtype: DType) -> list[str | Node]:
+    return [f"@tir.{name}(", *separated(args), f", dtype={dtype})"]
+
+
+def separated(nodes: Sequence[Node]) -> list[str | Node]:
+    """Return nodes with commas between them."""
+    found: list[str | Node] = []
+    for node in nodes:
+        found += [", ", node] if found else [node]
+    return found
+
+
+def _end(loop: For) -> Expr:
+    return loop.extent if build.is_const(loop.min, 0) else loop.min + loop.extent
+
+
+def _elements(buffer: Buffer) -> Expr:
+    """Return the number of elements, the constant factor last."""
+    known = 1
+    product: Expr | None = None
+    for extent in buffer.shape:
+        if isinstance(extent, Const):
+            known *= int(extent.value)
+        else:
+            product = extent if product is None else product * extent
+    if product is None:
+        return build.const(known)
+    return product if known == 1 else product * known

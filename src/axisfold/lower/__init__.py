@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From tensors and a schedule to loop IR (layer 4)."""

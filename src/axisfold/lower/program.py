@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program of a schedule: its arguments checked and given memory, its loops built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from axisfold.errors import ArgumentError, ScheduleError
+from axisfold.ir.expr import Var
+from axisfold.ir.stmt import For, Kernel, Let
+from axisfold.ir.walk import post_order
+from axisfold.lower.loops import LoopBuilder
+from axisfold.lower.storage import Storage, argument
+from axisfold.schedule.schedule import Schedule
+from axisfold.tensor.tensor import Operation, Tensor
+
+
+def lower_schedule(schedule: Schedule, args: Sequence[Any], name: str = "main") -> Kernel:
+    """Return the loop nest of a schedule.
+
+    Parameters
+    ----------
+    schedule
+        Stages and how each is computed.
+    args
+        Tensors that the caller binds, in calling order.
+    name
+        Symbol of the function.
+
+    Raises
+    ------
+    ArgumentError
+        ``A101``: an argument is no tensor of the schedule or named twice; ``A102``: an input or
+        output is missing; ``A103``: a variable cannot be bound from the arguments.
+    """
+    tensors = [_checked(schedule, a, position) for position, a in enumerate(args)]
+    if len(set(tensors)) != len(tensors):
+        raise ArgumentError("a tensor is named twice in args.", code="A101")
+    storage = {t: argument(t) for t in tensors}
+    _check_complete(schedule, storage)
+    builder = LoopBuilder(schedule, _by_origin(schedule, storage))
+    outputs = tuple(s.buffer for t, s in storage.items() if t.op.body)
+    kernel = Kernel(name, tuple(s.buffer for s in storage.values()), outputs, builder.build())
+    _check_bound(kernel)
+    return kernel
+
+
+def _checked(schedule: Schedule, arg: Any, position: int) -> Tensor:
+    if not isinstance(arg, Tensor):
+        raise ArgumentError(
+            f"args[{position}] is {arg!r}, not a tensor.",
+            code="A101",
+            hint="Extents are bound from the arrays' shapes and are not listed.",
+        )
+    try:
+        schedule[arg]
+    except ScheduleError as error:
+        raise ArgumentError(
+            f"args[{position}], tensor {arg.name!r}, is not part of the schedule.", code="A101"
+        ) from error
+    return arg
+
+
+def _by_origin(schedule: Schedule, storage: dict[Tensor, Storage]) -> dict[Tensor, Storage]:
+    """Key the storage by the tensors that consumers know, whatever rfactor replaced."""
+    return {
+        schedule[tensor].origin_op.output(tensor.value_index): given
+        for tensor, given in storage.items()
+    }
+
+
+def _check_complete(schedule: Schedule, storage: dict[Tensor, Storage]) -> None:
+    given = {(id(schedule[t]), t.value_index) for t in storage}
+    for stage in schedule.stages:
+        needed = stage.is_output or not stage.op.body
+        for tensor in stage.origin_op.outputs if needed else ():
+            if (id(stage), tensor.value_index) not in given:
+                what = "output" if stage.is_output else "input"
+                raise ArgumentError(
+                    f"{what} {tensor.name!r} is not among args.",
+                    code="A102",
+                    hint=f"Pass it: args=[…, {_argument_name(stage.origin_op, tensor)}].",
+                )
+
+
+def _argument_name(op: Operation, tensor: Tensor) -> str:
+    return op.name if op.num_outputs == 1 else f"{op.name}[{tensor.value_index}]"
+
+
+def _check_bound(kernel: Kernel) -> None:
+    """Refuse a variable that no extent or stride of an argument gives a value."""
+    bound = {
+        node
+        for buffer in kernel.params
+        for node in (*buffer.shape, *buffer.strides)
+        if isinstance(node, Var)
+    }
+    for node in post_order(kernel.body):
+        if isinstance(node, (For, Let)):
+            bound.add(node.var)
+    roots = [kernel.body, *(e for b in kernel.params for e in (*b.shape, *b.strides))]
+    for root in roots:
+        for node in post_order(root):
+            if isinstance(node, Var) and node not in bound:
+                raise ArgumentError(
+                    f"variable {node.name!r} cannot be bound: it is no extent of an argument.",
+                    code="A103",
+                    hint="Use it as an extent of a placeholder, or a constant in its place.",
+                )

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The innermost statements of a stage: init and update of a reduction, or a plain store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from axisfold.ir import build
+from axisfold.ir.expr import Const, Expr, Var
+from axisfold.ir.stmt import If, Let, Stmt
+from axisfold.lower.storage import Storage
+from axisfold.tensor.reduce import Reduce
+
+Resolve = Callable[[Expr], Expr]
+
+
+def store_all(
+    targets: Sequence[Storage], indices: Sequence[Expr], values: Sequence[Expr]
+) -> Stmt:
+    """Store one value in each target; every value is computed before any is stored."""
+    stores = [t.store(indices, v) for t, v in zip(targets, values, strict=True)]
+    if len(values) == 1 or all(isinstance(v, Const) for v in values):
+        return build.seq(*stores)
+    names = [Var(f"{t.buffer.name}.new", v.dtype) for t, v in zip(targets, values, strict=True)]
+    stores = [t.store(indices, n) for t, n in zip(targets, names, strict=True)]
+    body = build.seq(*stores)
+    for name, value in zip(reversed(names), reversed(values), strict=True):
+        body = Let(name, value, body)
+    return body
+
+
+def init_statement(
+    reduction: Reduce, targets: Sequence[Storage], indices: Sequence[Expr], resolve: Resolve
+) -> Stmt:
+    """Store the start of a reduction: ``init=`` if given, else the identity."""
+    start = reduction.init or reduction.combiner.identity
+    return store_all(targets, indices, [resolve(e) for e in start])
+
+
+def update_statement(
+    reduction: Reduce, targets: Sequence[Storage], indices: Sequence[Expr], resolve: Resolve
+) -> Stmt:
+    """Fold one more element into the state, if the reduction's condition holds."""
+    state = [t.load(indices) for t in targets]
+    body = store_all(targets, indices, [resolve(e) for e in reduction.update(state)])
+    condition = resolve(reduction.condition)
+    return body if build.is_const(condition, True) else If(condition, body)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regions: which part of each tensor a stage computes, and the extents of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from axisfold.analysis.bounds import Bounds, Domain, symbolic_bounds
+from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.ir import build
+from axisfold.ir.expr import Expr, Var
+from axisfold.ir.walk import post_order, substitute
+from axisfold.schedule.primitives.compute_at import consumers
+from axisfold.schedule.relations import axis_values, leaf_domains
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.tensor import TensorLoad
+
+Region = tuple[tuple[Expr, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StageBounds:
+    """What a stage computes.
+
+    Attributes
+    ----------
+    region
+        First index and extent of each data axis.
+    extents
+        Number of rounds of every axis, of the operation's own and of derived ones.
+    offsets
+        Value of every axis counted from the start of its region, in the leaves' variables.
+    values
+        Index that each variable of the operation stands for.
+    """
+
+    region: Region
+    extents: Mapping[Axis, Expr]
+    offsets: Mapping[Axis, Expr]
+    values: Mapping[Var, Expr]
+
+
+def infer_bounds(schedule: Schedule) -> dict[Stage, StageBounds]:
+    """Return the bounds of every computed stage.
+
+    A stage at the top level computes its whole tensor; an attached one the union of what its
+    consumers read in one round of the loop that it is attached to.
+    """
+    bounds: dict[Stage, StageBounds] = {}
+    for stage in reversed(schedule.stages):
+        if stage.op.body:
+            bounds[stage] = _stage_bounds(stage, _region(schedule, stage, bounds))
+    return bounds
+
+
+def _stage_bounds(stage: Stage, region: Region) -> StageBounds:
+    roots: dict[Axis, Expr] = {}
+    mins: dict[Axis, Expr] = {}
+    for axis, (low, extent) in zip(stage.op.axis, region, strict=True):
+        mins[axis], roots[axis] = low, extent
+    data = _resolve(stage, roots, mins)
+    for axis in stage.op.reduce_axis:
+        mins[axis] = substitute(axis.min, data)
+        roots[axis] = substitute(axis.extent, data)
+        data.update(_resolve(stage, {axis: roots[axis]}, {axis: mins[axis]}))
+    extents = leaf_domains(roots, stage.relations)
+    offsets = axis_values(stage.relations, extents, _leaf_values(stage, extents))
+    return StageBounds(region, extents, offsets, data)
+
+
+def _leaf_values(stage: Stage, extents: Mapping[Axis, Expr]) -> dict[Axis, Expr]:
+    """A loop's variable; 0 for a loop of one round, which vanishes."""
+    return {
+        leaf: build.const(0, leaf.var.dtype) if build.is_const(extents[leaf], 1) else leaf.var
+        for leaf in stage.leaf_axes
+    }
+
+
+def _resolve(
+    stage: Stage, roots: Mapping[Axis, Expr], mins: Mapping[Axis, Expr]
+) -> dict[Var, Expr]:
+    """Return the index that each root's variable stands for."""
+    known = set(roots)
+    relations = []
+    for relation in stage.relations:
+        if relation.parent in known:
+            known |= {relation.outer, relation.inner}
+            relations.append(relation)
+    extents = leaf_domains(roots, relations)
+    leaves = {a: v for a, v in _leaf_values(stage, _Total(extents)).items() if a in known}
+    offsets = axis_values(relations, extents, leaves)
+    return {axis.var: offsets[axis] + mins[axis] for axis in roots}
+
+
+class _Total(dict[Axis, Expr]):
+    """Extents of some axes; others count as unknown."""
+
+    def __missing__(self, axis: Axis) -> Expr:
+        return axis.extent
+
+
+def loop_domains(stage: Stage, bounds: StageBounds) -> dict[Var, Domain]:
+    """Return the domain of every loop of a stage, outermost first."""
+    return {
+        leaf.var: Domain(build.const(0, leaf.var.dtype), bounds.extents[leaf])
+        for leaf in stage.leaf_axes
+        if isinstance(bounds.offsets[leaf], Var)
+    }
+
+
+def enclosing_domains(stage: Stage, bounds: Mapping[Stage, StageBounds]) -> dict[Var, Domain]:
+    """Return the domains of the loops around an attached stage, outermost first."""
+    if stage.attachment is None:
+        return {}
+    parent, axis = stage.attachment.stage, stage.attachment.axis
+    found = enclosing_domains(parent, bounds)
+    own = loop_domains(parent, bounds[parent])
+    for leaf in parent.leaf_axes:
+        if leaf.var in own:
+            found[leaf.var] = own[leaf.var]
+        if leaf is axis:
+            break
+    return found
+
+
+def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> Region:
+    if stage.attachment is None:
+        return tuple((axis.min, axis.extent) for axis in stage.op.axis)
+    fixed = enclosing_domains(stage, bounds)
+    tensors = {id(t) for t in (*stage.op.outputs, *stage.origin_op.outputs)}
+    region: list[tuple[Expr, Expr]] | None = None
+    for consumer in consumers(schedule, stage):
+        own = bounds[consumer]
+        env = {**fixed, **enclosing_domains(consumer, bounds), **loop_domains(consumer, own)}
+        over = set(env) - set(fixed)
+        for load in _loads(consumer, tensors):
+            indices = [substitute(i, own.values) for i in load.indices]
+            touched = [_touched(index, env, over) for index in indices]
+            region = touched if region is None else _union(region, touched, Bounds(env))
+    if region is None:
+        return tuple((axis.min, axis.extent) for axis in stage.op.axis)
+    return tuple((low, simplify(high - low + 1, Bounds(fixed))) for low, high in region)
+
+
+def _loads(consumer: Stage, tensors: set[int]) -> list[TensorLoad]:
+    roots = [*consumer.op.body, *(e for a in consumer.op.reduce_axis for e in (a.min, a.extent))]
+    found = {
+        id(node): node
+        for root in roots
+        for node in post_order(root)
+        if isinstance(node, TensorLoad) and id(node.tensor) in tensors
+    }
+    return list(found.values())
+
+
+def _touched(index: Expr, env: Mapping[Var, Domain], over: set[Var]) -> tuple[Expr, Expr]:
+    low, high = symbolic_bounds(index, Bounds(env), over)
+    return simplify(low, Bounds(env)), simplify(high, Bounds(env))
+
+
+def _union(
+    a: list[tuple[Expr, Expr]], b: list[tuple[Expr, Expr]], env: Bounds
+) -> list[tuple[Expr, Expr]]:
+    merged = []
+    for (low_a, high_a), (low_b, high_b) in zip(a, b, strict=True):
+        low = low_a if low_a == low_b or can_prove(low_a <= low_b, env) else _least(low_a, low_b, env)
+        high = high_a if high_a == high_b or can_prove(high_a >= high_b, env) else _most(high_a, high_b, env)
+        merged.append((low, high))
+    return merged
+
+
+def _least(a: Expr, b: Expr, env: Bounds) -> Expr:
+    return b if can_prove(b <= a, env) else build.minimum(a, b)
+
+
+def _most(a: Expr, b: Expr, env: Bounds) -> Expr:
+    return b if can_prove(b >= a, env) else build.maximum(a, b)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Storage: the buffer of each tensor, and multi-index accesses as flat offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from axisfold.dtypes import DType
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer, Facts, Scope
+from axisfold.ir.expr import Expr, Load, Var
+from axisfold.ir.stmt import Store
+from axisfold.tensor.tensor import PlaceholderOp, Tensor
+
+STACK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A buffer that holds the part of a tensor from index ``mins`` on."""
+
+    buffer: Buffer
+    mins: tuple[Expr, ...]
+
+    def offset(self, indices: Sequence[Expr]) -> Expr:
+        """Return the flat offset of an element, in the buffer's stride unit."""
+        local = [i if build.is_const(m, 0) else i - m for i, m in zip(indices, self.mins, strict=True)]
+        if not self.buffer.is_compact:
+            terms = [i * s for i, s in zip(local, self.buffer.strides, strict=True)]
+            return _total(terms)
+        offset: Expr = build.const(0)
+        for position, (index, extent) in enumerate(zip(local, self.buffer.shape, strict=True)):
+            offset = index if position == 0 else offset * extent + index
+        return offset
+
+    def load(self, indices: Sequence[Expr]) -> Expr:
+        """Return a read of an element."""
+        return Load(self.buffer, self.offset(indices))
+
+    def store(self, indices: Sequence[Expr], value: Expr) -> Store:
+        """Return a write of an element."""
+        return Store(self.buffer, self.offset(indices), value)
+
+
+def _total(terms: Sequence[Expr]) -> Expr:
+    total: Expr = build.const(0)
+    for term in terms:
+        total = total + term
+    return total
+
+
+def argument(tensor: Tensor) -> Storage:
+    """Return the storage of an argument.
+
+    A placeholder's own strides count.  Otherwise a tensor with a variable extent may have any
+    strides, and one with constant extents (or computed ones) is compact.
+    """
+    op = tensor.op
+    zeros = tuple(build.const(0, e.dtype) for e in tensor.shape)
+    facts = Facts(align=tensor.dtype.itemsize)
+    if isinstance(op, PlaceholderOp) and op.strides is not None:
+        facts = op.facts or Facts(align=0 if op.unit == "byte" else tensor.dtype.itemsize)
+        buffer = Buffer(tensor.name, tensor.dtype, tensor.shape, op.strides, op.unit, facts=facts)
+        return Storage(buffer, zeros)
+    strides: tuple[Expr, ...] = ()
+    if any(isinstance(extent, Var) for extent in tensor.shape):
+        strides = tuple(Var("stride", extent.dtype) for extent in tensor.shape)
+    return Storage(Buffer(tensor.name, tensor.dtype, tensor.shape, strides, facts=facts), zeros)
+
+
+def temporary(
+    name: str, dtype: DType, region: Sequence[tuple[Expr, Expr]], *, is_attached: bool
+) -> Storage:
+    """Return storage for a region of an intermediate tensor.
+
+    Small constant regions inside a loop live in registers or on the stack (``local``), all
+    others on the heap.
+    """
+    shape = tuple(extent for _, extent in region)
+    extents = [build.as_int(e) for e in shape]
+    scope: Scope = "global"
+    if is_attached and all(e is not None for e in extents):
+        count = 1
+        for extent in extents:
+            count *= extent or 0
+        scope = "local" if count * dtype.itemsize <= STACK_BYTES else "global"
+    facts = Facts(align=64)
+    buffer = Buffer(name, dtype, shape, scope=scope, facts=facts)
+    return Storage(buffer, tuple(low for low, _ in region))

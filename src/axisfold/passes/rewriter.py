@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base of statement passes: visit every statement, keep what did not change."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from axisfold.analysis.bounds import Bounds
+from axisfold.ir import build
+from axisfold.ir.expr import Expr, Var
+from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.walk import rebuild, rewrite
+
+EMPTY = Seq(())
+
+
+class StmtRewriter:
+    """Rewrites a program top-down; override the cases that matter.
+
+    Attributes
+    ----------
+    bounds
+        Domains of the loops around the statement being visited.
+    """
+
+    def __init__(self) -> None:
+        self.bounds = Bounds({})
+
+    def run(self, kernel: Kernel) -> Kernel:
+        """Return the rewritten kernel, the same object if nothing changed."""
+        body = self.visit(kernel.body)
+        return kernel if body is kernel.body else with_body(kernel, body)
+
+    def expr(self, expr: Expr) -> Expr:
+        """Rewrite an expression that a statement holds."""
+        return expr
+
+    def visit(self, stmt: Stmt) -> Stmt:
+        """Rewrite a statement; the empty ``Seq`` stands for nothing."""
+        match stmt:
+            case For():
+                return self.visit_for(stmt)
+            case If():
+                return self.visit_if(stmt)
+            case Store():
+                return self.visit_store(stmt)
+            case Let():
+                return self.visit_let(stmt)
+            case Allocate():
+                return rebuild(stmt, [self.visit(stmt.body)])
+            case Seq():
+                parts = [self.visit(s) for s in stmt.body]
+                same = all(new is old for new, old in zip(parts, stmt.body, strict=True))
+                return stmt if same else build.seq(*parts)
+            case _:
+                assert_never(stmt)
+
+    def visit_for(self, loop: For) -> Stmt:
+        """Rewrite a loop; its body is visited under the loop's domain."""
+        low, extent = self.expr(loop.min), self.expr(loop.extent)
+        stop = [] if loop.stop is None else [self.expr(loop.stop)]
+        return rebuild(loop, [low, extent, *stop, self.visit_inside(loop, loop.body)])
+
+    def visit_inside(self, loop: For, body: Stmt) -> Stmt:
+        """Visit a body under the domain of ``loop``."""
+        outer = self.bounds
+        self.bounds = outer.extended(loop.var, loop.min, loop.extent)
+        try:
+            return self.visit(body)
+        finally:
+            self.bounds = outer
+
+    def visit_if(self, stmt: If) -> Stmt:
+        """Rewrite a conditional."""
+        otherwise = [] if stmt.otherwise is None else [self.visit(stmt.otherwise)]
+        return rebuild(stmt, [self.expr(stmt.condition), self.visit(stmt.then), *otherwise])
+
+    def visit_store(self, stmt: Store) -> Stmt:
+        """Rewrite a store."""
+        mask = [] if stmt.mask is None else [self.expr(stmt.mask)]
+        return rebuild(stmt, [self.expr(stmt.index), self.expr(stmt.value), *mask])
+
+    def visit_let(self, stmt: Let) -> Stmt:
+        """Rewrite a named value."""
+        return rebuild(stmt, [self.expr(stmt.value), self.visit(stmt.body)])
+
+
+def with_body(kernel: Kernel, body: Stmt) -> Kernel:
+    """Return the kernel with another body."""
+    return Kernel(kernel.name, kernel.params, kernel.outputs, body)
+
+
+def is_empty(stmt: Stmt) -> bool:
+    """Return whether a statement does nothing."""
+    return isinstance(stmt, Seq) and not stmt.body
+
+
+def renamed_loops(stmt: Stmt) -> Stmt:
+    """Return a copy whose loops and names have variables of their own."""
+    fresh: dict[Var, Expr] = {}
+
+    def rule(node: object) -> object:
+        match node:
+            case For():
+                fresh.setdefault(node.var, Var(node.var.name, node.var.dtype, node.var.is_size))
+            case Let():
+                fresh.setdefault(node.var, Var(node.var.name, node.var.dtype))
+        return node
+
+    rewrite(stmt, rule)  # type: ignore[arg-type]
+    return rename(stmt, fresh)
+
+
+def rename(stmt: Stmt, fresh: dict[Var, Expr]) -> Stmt:
+    """Replace variables, also where loops and names bind them."""
+
+    def rule(node: object) -> object:
+        match node:
+            case Var():
+                return fresh.get(node, node)
+            case For() if node.var in fresh:
+                return For(
+                    fresh[node.var], node.min, node.extent, node.kind, node.body, node.stop  # type: ignore[arg-type]
+                )
+            case Let() if node.var in fresh:
+                return Let(fresh[node.var], node.value, node.body)  # type: ignore[arg-type]
+            case _:
+                return node
+
+    return rewrite(stmt, rule)  # type: ignore[arg-type]

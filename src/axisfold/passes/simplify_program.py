@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""simplify_program: index arithmetic under the loops' bounds; needless loops and guards go."""
+
+from __future__ import annotations
+
+from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.ir import build
+from axisfold.ir.expr import Call, Expr
+from axisfold.ir.stmt import For, If, Kernel, Stmt
+from axisfold.ir.walk import substitute
+from axisfold.passes.rewriter import EMPTY, StmtRewriter, is_empty
+
+
+def simplify_program(kernel: Kernel) -> Kernel:
+    """Simplify every expression, drop provably true guards, loops of one round or of none."""
+    return _Simplifier().run(kernel)
+
+
+class _Simplifier(StmtRewriter):
+    def expr(self, expr: Expr) -> Expr:
+        return simplify(expr, self.bounds)
+
+    def visit_for(self, loop: For) -> Stmt:
+        extent = self.expr(loop.extent)
+        if build.is_const(extent, 0):
+            return EMPTY
+        if build.is_const(extent, 1) and loop.stop is None:
+            return self.visit(substitute(loop.body, {loop.var: loop.min}))
+        result = super().visit_for(loop)
+        return EMPTY if isinstance(result, For) and is_empty(result.body) else result
+
+    def visit_if(self, stmt: If) -> Stmt:
+        condition = self.expr(stmt.condition)
+        bare = condition.args[0] if _is_likely(condition) else condition  # type: ignore[attr-defined]
+        if build.is_const(condition, True) or can_prove(bare, self.bounds):
+            return self.visit(stmt.then)
+        if build.is_const(condition, False):
+            return EMPTY if stmt.otherwise is None else self.visit(stmt.otherwise)
+        result = super().visit_if(stmt)
+        if isinstance(result, If) and is_empty(result.then) and result.otherwise is None:
+            return EMPTY
+        return result
+
+
+def _is_likely(expr: Expr) -> bool:
+    return isinstance(expr, Call) and expr.name == "likely"

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every primitive checks about the axes that it is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axisfold.errors import ScheduleError
+from axisfold.schedule.stage import Stage
+from axisfold.tensor.axis import Axis
+
+
+def leaf_position(stage: Stage, axis: Any, primitive: str) -> int:
+    """Return the position of a leaf of ``stage``.
+
+    Raises
+    ------
+    ScheduleError
+        ``S101``: no axis; ``S102``: already split; ``S103``: an axis of another stage, or of
+        this one before rfactor.
+    """
+    if not isinstance(axis, Axis):
+        raise ScheduleError(f"{primitive}: {axis!r} is not an axis.", code="S101")
+    for position, leaf in enumerate(stage.leaf_axes):
+        if leaf is axis:
+            return position
+    for relation in stage.relations:
+        if relation.parent is axis:
+            raise ScheduleError(
+                f"{primitive}: axis {axis.name!r} of stage {stage.name!r} was already split into "
+                f"{relation.outer.name!r} and {relation.inner.name!r}.",
+                code="S102",
+                hint="Use one of these.",
+            )
+    raise ScheduleError(
+        f"{primitive}: axis {axis.name!r} is not part of stage {stage.name!r}.",
+        code="S103",
+        hint=f"Its leaves are {[a.name for a in stage.leaf_axes]}; after rfactor re-read "
+        f"s[{stage.name}].op.axis and s[{stage.name}].op.reduce_axis.",
+    )

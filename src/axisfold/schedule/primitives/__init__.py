@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedule primitives, one file each: a function over a schedule, checked before it acts."""

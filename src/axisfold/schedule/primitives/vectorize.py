@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vectorize: a data loop of constant extent becomes vector operations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from axisfold.errors import ScheduleError
+from axisfold.ir import build
+from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.stage import Stage
+from axisfold.tensor.axis import Axis
+
+if TYPE_CHECKING:
+    from axisfold.schedule.schedule import Schedule
+
+MAX_LANES = 256
+
+
+def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
+    """Run all rounds of a leaf at once, one lane each.
+
+    Before::
+
+        for (i.inner: int32, 0, 8) { B[(i.outer*8) + i.inner] = A[(i.outer*8) + i.inner] }
+
+    After ``vectorize(i.inner)``, in the device program::
+
+        B[ramp((i.outer*8), 1, 8)] = A[ramp((i.outer*8), 1, 8)]
+
+    Lanes beyond a tail are masked.
+
+    Preconditions
+    -------------
+    1. ``axis`` is a leaf of the stage (S101, S102, S103).
+    2. It is a data axis (S131): the rounds of a reduce axis depend on each other.
+    3. Its extent is a constant of at most 256 (S132).
+    """
+    leaf_position(stage, axis, "vectorize")
+    if axis.kind == "reduce":
+        raise ScheduleError(
+            f"vectorize of axis {axis.name!r} of stage {stage.name!r}: it is a reduce axis, whose "
+            "rounds update the same element.",
+            code="S131",
+            hint=f"Make it a data axis first: s.rfactor({stage.name}, {axis.name}).",
+        )
+    extent = build.as_int(axis.extent)
+    if extent is None or extent > MAX_LANES:
+        raise ScheduleError(
+            f"vectorize of axis {axis.name!r} of stage {stage.name!r}: its extent is not a "
+            f"constant of at most {MAX_LANES}.",
+            code="S132",
+            hint="Split it by the number of lanes and vectorize the inner part.",
+        )
+    stage.loop_kinds[axis] = "vectorized"

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The algebra of splits: extents downwards, index values upwards, and the guards between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.ir import build
+from axisfold.ir.expr import Const, Expr, Var
+from axisfold.schedule.stage import Split
+from axisfold.tensor.axis import Axis
+
+
+def split_extents(extent: Expr, factor: Expr | None, nparts: Expr | None) -> tuple[Expr, Expr]:
+    """Return the extents of the outer and inner loop of a split of ``extent`` rounds.
+
+    A constant extent below the factor tightens the split, so that no round is wasted.
+    """
+    size = factor if factor is not None else nparts
+    assert size is not None
+    given = _tightened(extent, size)
+    other = _ceildiv(extent, given)
+    return (other, given) if factor is not None else (given, other)
+
+
+def _tightened(extent: Expr, size: Expr) -> Expr:
+    known, wanted = build.as_int(extent), build.as_int(size)
+    if known is None or wanted is None:
+        return build.cast(extent.dtype, size)
+    return build.const(max(min(known, wanted), 1), extent.dtype)
+
+
+def _ceildiv(a: Expr, b: Expr) -> Expr:
+    return simplify((a + (b - 1)) // b)
+
+
+def leaf_domains(
+    roots: Mapping[Axis, Expr], relations: Sequence[Split]
+) -> dict[Axis, Expr]:
+    """Return the extent of every axis, given those of the operation's own axes."""
+    extents = dict(roots)
+    for split in relations:
+        parts = split_extents(extents[split.parent], split.factor, split.nparts)
+        extents[split.outer], extents[split.inner] = parts
+    return extents
+
+
+def axis_values(
+    relations: Sequence[Split], extents: Mapping[Axis, Expr], leaves: Mapping[Axis, Expr]
+) -> dict[Axis, Expr]:
+    """Return the value (from zero) of every axis as an expression of the leaves' values."""
+    values = dict(leaves)
+    for split in reversed(relations):
+        outer, inner = values[split.outer], values[split.inner]
+        values[split.parent] = outer * extents[split.inner] + inner
+    return values
+
+
+def split_guards(
+    relations: Sequence[Split],
+    extents: Mapping[Axis, Expr],
+    values: Mapping[Axis, Expr],
+    env: Bounds,
+) -> list[tuple[Axis, Expr]]:
+    """Return a guard ``value < extent`` for each split that does not divide evenly.
+
+    The guard of a split implies that of its outer part, so each inexact split adds at most one.
+    """
+    guards: list[tuple[Axis, Expr]] = []
+    implied: set[Axis] = set()
+    for split in relations:
+        parent = split.parent
+        if parent in implied:
+            implied.add(split.outer)
+            continue
+        if _divides(extents[split.inner], extents[parent], env):
+            continue
+        guard = values[parent] < extents[parent]
+        if not can_prove(guard, env):
+            guards.append((parent, guard))
+            implied.add(split.outer)
+    return guards
+
+
+def _divides(inner: Expr, extent: Expr, env: Bounds) -> bool:
+    if isinstance(inner, Const) and isinstance(extent, Const):
+        return bool(inner.value) and int(extent.value) % int(inner.value) == 0
+    return can_prove((extent % inner).equal(0), env)
+
+
+def bounds_of(extents: Mapping[Axis, Expr], values: Mapping[Axis, Expr]) -> dict[Var, Domain]:
+    """Return domains for those axes whose value is a variable (the loops)."""
+    found: dict[Var, Domain] = {}
+    for axis, value in values.items():
+        if isinstance(value, Var):
+            extent = extents[axis]
+            found[value] = Domain(build.const(0, extent.dtype), extent)
+    return found

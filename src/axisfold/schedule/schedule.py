@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A schedule: the stages of a te graph, and the primitives applied to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from axisfold.errors import ScheduleError
+from axisfold.schedule.primitives.compute_at import compute_at
+from axisfold.schedule.primitives.reorder import reorder
+from axisfold.schedule.primitives.rfactor import rfactor
+from axisfold.schedule.primitives.split import split
+from axisfold.schedule.primitives.unroll import unroll
+from axisfold.schedule.primitives.vectorize import vectorize
+from axisfold.schedule.stage import Stage
+from axisfold.schedule.trace import Step, Trace, axis_places
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.compute import ComputeOp
+from axisfold.tensor.tensor import Operation, Tensor
+
+PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
+    "split": split,
+    "reorder": reorder,
+    "rfactor": rfactor,
+    "vectorize": vectorize,
+    "unroll": unroll,
+    "compute_at": compute_at,
+}
+
+
+class Schedule:
+    """The stages of a graph, producers first.
+
+    Attributes
+    ----------
+    stages
+        One for each operation.
+    outputs
+        The operations that the caller asked for.
+    trace
+        Every primitive applied so far.
+    """
+
+    def __init__(self, outputs: Sequence[Operation]) -> None:
+        self.outputs = tuple(outputs)
+        self.stages = [
+            Stage(self, op, is_output=op in self.outputs) for op in _producers_first(self.outputs)
+        ]
+        self.trace = Trace()
+
+    def __getitem__(self, key: Tensor | Operation) -> Stage:
+        """Return the stage of a tensor or operation, also after rfactor replaced its operation.
+
+        Raises
+        ------
+        ScheduleError
+            ``S001``: ``key`` is no tensor; ``S002``: it is not part of this schedule.
+        """
+        if not isinstance(key, (Tensor, Operation)):
+            raise ScheduleError(f"s[{key!r}]: not a tensor or operation.", code="S001")
+        op = key.op if isinstance(key, Tensor) else key
+        for stage in self.stages:
+            if stage.op is op or stage.origin_op is op:
+                return stage
+        raise ScheduleError(
+            f"{op.name!r} is no stage of this schedule.",
+            code="S002",
+            hint=f"Its stages are {[s.name for s in self.stages]}.",
+        )
+
+    def rfactor(self, tensor: Tensor | tuple[Tensor, ...], axis: Axis, factor_axis: int = 0) -> Any:
+        """Factor a reduction; see :func:`axisfold.schedule.primitives.rfactor.rfactor`."""
+        first = tensor[0] if isinstance(tensor, tuple) else tensor
+        return self.apply("rfactor", self[first], axis, factor_axis=factor_axis)
+
+    def apply(self, primitive: str, stage: Stage, *args: Any, **kwargs: Any) -> Any:
+        """Run a primitive and record it; a refused one leaves schedule and trace unchanged."""
+        places = axis_places(stage, args)
+        result = PRIMITIVES[primitive](self, stage, *args, **kwargs)
+        given = {k: v for k, v in kwargs.items() if v is not None}
+        self.trace.steps.append(Step(primitive, stage, args, given, places, result))
+        return result
+
+
+def create_schedule(ops: Any) -> Schedule:
+    """Return the default schedule of an operation or several, with everything they read.
+
+    Raises
+    ------
+    ScheduleError
+        ``S003``: there is no operation, or it is no computation.
+    """
+    given = list(ops) if isinstance(ops, (tuple, list)) else [ops]
+    outputs = [item.op if isinstance(item, Tensor) else item for item in given]
+    for op in outputs:
+        if not isinstance(op, ComputeOp):
+            raise ScheduleError(
+                f"create_schedule needs computations, not {op!r}.",
+                code="S003",
+                hint="Pass B.op of a tensor made by te.compute.",
+            )
+    if not outputs:
+        raise ScheduleError("create_schedule needs at least one operation.", code="S003")
+    return Schedule(list(dict.fromkeys(outputs)))
+
+
+def _producers_first(outputs: Sequence[Operation]) -> list[Operation]:
+    order: list[Operation] = []
+    seen: set[int] = set()
+    stack: list[tuple[Operation, bool]] = [(op, False) for op in reversed(outputs)]
+    while stack:
+        op, expanded = stack.pop()
+        if expanded:
+            order.append(op)
+        elif id(op) not in seen:
+            seen.add(id(op))
+            stack.append((op, True))
+            stack.extend((t.op, False) for t in reversed(op.input_tensors))
+    return order

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stage: one operation with its leaf axes, loop relations and place in the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from axisfold.ir.expr import Expr
+from axisfold.ir.stmt import LoopKind
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.tensor import Operation
+
+if TYPE_CHECKING:
+    from axisfold.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """``parent = outer * extent(inner) + inner``; exactly one of factor and nparts is set."""
+
+    parent: Axis
+    outer: Axis
+    inner: Axis
+    factor: Expr | None
+    nparts: Expr | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attachment:
+    """A stage is computed inside the loop of ``axis`` of ``stage``."""
+
+    stage: Stage
+    axis: Axis
+
+
+class Stage:
+    """How one operation is computed.
+
+    Attributes
+    ----------
+    op
+        The operation; ``rfactor`` replaces it.
+    origin_op
+        The operation that the stage was made for; tensors of it still name the stage.
+    leaf_axes
+        The loops, outermost first.
+    relations
+        The splits that made leaves out of the operation's axes, oldest first.
+    loop_kinds
+        Leaves that are vectorized or unrolled; the others are serial.
+    attachment
+        Where it is computed, None for the top level.
+    is_output
+        Whether the caller sees its tensors.
+    """
+
+    def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False) -> None:
+        self.schedule = schedule
+        self.origin_op = op
+        self.is_output = is_output
+        self.attachment: Attachment | None = None
+        self.reset(op)
+
+    def reset(self, op: Operation) -> None:
+        """Start again from ``op`` with its own axes as leaves."""
+        self.op = op
+        self.leaf_axes: list[Axis] = [*op.axis, *op.reduce_axis]
+        self.relations: list[Split] = []
+        self.loop_kinds: dict[Axis, LoopKind] = {}
+
+    @property
+    def name(self) -> str:
+        """Name of the operation."""
+        return self.op.name
+
+    @property
+    def all_axes(self) -> list[Axis]:
+        """The operation's axes and all that were split from them."""
+        derived = [a for r in self.relations for a in (r.outer, r.inner)]
+        return [*self.op.axis, *self.op.reduce_axis, *derived]
+
+    def __repr__(self) -> str:
+        return f"Stage({self.name}, leaves {[a.name for a in self.leaf_axes]})"
+
+    def split(self, parent: Axis, factor: Any = None, nparts: Any = None) -> tuple[Axis, Axis]:
+        """Split a leaf in two; see :func:`axisfold.schedule.primitives.split.split`."""
+        return self.schedule.apply("split", self, parent, factor=factor, nparts=nparts)  # type: ignore[no-any-return]
+
+    def reorder(self, *axes: Axis) -> None:
+        """Permute leaves; see :func:`axisfold.schedule.primitives.reorder.reorder`."""
+        self.schedule.apply("reorder", self, *axes)
+
+    def vectorize(self, axis: Axis) -> None:
+        """Run a leaf as one vector operation; see the primitive ``vectorize``."""
+        self.schedule.apply("vectorize", self, axis)
+
+    def unroll(self, axis: Axis) -> None:
+        """Write a leaf's rounds out; see the primitive ``unroll``."""
+        self.schedule.apply("unroll", self, axis)
+
+    def compute_at(self, parent: Stage, axis: Axis) -> None:
+        """Compute inside a loop of a consumer; see the primitive ``compute_at``."""
+        self.schedule.apply("compute_at", self, parent, axis)
+

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""te's reducers: comm_reducer and the built-in sum, min and max over te axes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from axisfold.dtypes import DType, highest, lowest, parse
+from axisfold.errors import ReducerError
+from axisfold.ir import build
+from axisfold.ir.expr import Const, Expr, Var
+from axisfold.tensor.reduce import Combiner, make_reduce
+
+
+class CommReducer:
+    """A commutative reducer of te: call it with what is folded and over which axes.
+
+    Parameters
+    ----------
+    fcombine
+        ``lambda x, y: …``; for several values both are tuples and so is the result.
+    fidentity
+        From the dtypes of the values to the identity: a constant or a tuple of constants, whose
+        dtypes are the accumulators'.
+    name
+        Name in messages.
+
+    Raises
+    ------
+    ReducerError
+        ``R121``: ``fcombine`` does not take two parameters; ``R122``: identity and values do
+        not match; ``R123``: it returns another number of values; ``R124``: an identity is no
+        constant.
+    """
+
+    def __init__(
+        self, fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
+    ) -> None:
+        self.fcombine, self.fidentity, self.name = fcombine, fidentity, name
+        if len(inspect.signature(fcombine).parameters) != 2:
+            raise ReducerError(
+                f"the combiner of {name!r} must take two parameters.",
+                code="R121",
+                hint="Write lambda x, y: …",
+            )
+
+    def __call__(self, expr: Any, axis: Any, where: Any = None, init: Any = None, *more: Any) -> Any:
+        """Return the reduction of ``expr`` over ``axis``, a tuple if ``expr`` is one.
+
+        Parameters
+        ----------
+        expr
+            Value or tuple of values to fold.
+        axis
+            A reduce axis or several, outermost first.
+        where
+            Condition under which an element counts.
+        init
+            Start in place of the identity.
+        """
+        if more or not _is_axis(axis):
+            return self._combine_scalars(expr, axis, where, init, *more)
+        many = isinstance(expr, (tuple, list))
+        values = [build.as_expr(e) for e in (expr if many else [expr])]
+        combiner = self._combiner([v.dtype for v in values])
+        parts = make_reduce(combiner, values, axis, where, init)
+        return parts if many else parts[0]
+
+    def _combine_scalars(self, *given: Any) -> Any:
+        values = [v for v in given if v is not None]
+        result = values[0]
+        for value in values[1:]:
+            result = self.fcombine(result, value)
+        return result
+
+    def _combiner(self, dtypes: list[DType]) -> Combiner:
+        identity = self.fidentity(*(d.name for d in dtypes))
+        starts = list(identity) if isinstance(identity, (tuple, list)) else [identity]
+        if len(starts) != len(dtypes):
+            raise ReducerError(
+                f"reducer {self.name!r} folds {len(dtypes)} values but has {len(starts)} "
+                "identities.",
+                code="R122",
+            )
+        consts = [build.as_expr(s, d) for s, d in zip(starts, dtypes, strict=True)]
+        if not all(isinstance(c, Const) for c in consts):
+            raise ReducerError(f"an identity of reducer {self.name!r} is no constant.", code="R124")
+        lhs, rhs = self._sides(consts)
+        merged = self.fcombine(*self._packed(lhs, rhs))
+        results = list(merged) if isinstance(merged, (tuple, list)) else [merged]
+        if len(results) != len(consts):
+            raise ReducerError(
+                f"the combiner of {self.name!r} returns {len(results)} values for a state of "
+                f"{len(consts)}.",
+                code="R123",
+            )
+        typed = tuple(build.cast(c.dtype, r) for c, r in zip(consts, results, strict=True))
+        return Combiner(lhs, rhs, typed, tuple(consts))
+
+    def _sides(self, consts: list[Expr]) -> tuple[tuple[Var, ...], tuple[Var, ...]]:
+        """Variables named after the combiner's parameters, numbered where there are several."""
+        sides = []
+        for parameter in inspect.signature(self.fcombine).parameters:
+            many = len(consts) > 1
+            names = [f"{parameter}_{i}" if many else parameter for i in range(len(consts))]
+            sides.append(tuple(Var(n, c.dtype) for n, c in zip(names, consts, strict=True)))
+        return sides[0], sides[1]
+
+    @staticmethod
+    def _packed(lhs: tuple[Var, ...], rhs: tuple[Var, ...]) -> tuple[Any, Any]:
+        return (lhs, rhs) if len(lhs) > 1 else (lhs[0], rhs[0])
+
+
+def _is_axis(axis: Any) -> bool:
+    items = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return bool(items) and all(hasattr(item, "kind") for item in items)
+
+
+def comm_reducer(
+    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
+) -> CommReducer:
+    """Return a commutative reducer; see :class:`CommReducer`."""
+    return CommReducer(fcombine, fidentity, name)
+
+
+sum = CommReducer(lambda x, y: x + y, lambda t: build.const(0, t), "sum")
+max = CommReducer(build.maximum, lambda t: build.const(lowest(parse(t)), t), "max")
+min = CommReducer(build.minimum, lambda t: build.const(highest(parse(t)), t), "min")
+
+__all__ = ["CommReducer", "comm_reducer", "max", "min", "sum"]

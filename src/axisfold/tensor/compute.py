@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computations: a shape, axes, and one expression for each output."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakSet
+
+from axisfold.errors import ExpressionError, ReducerError
+from axisfold.ir import build
+from axisfold.ir.expr import Expr, Var
+from axisfold.ir.walk import children, post_order, substitute
+from axisfold.tensor.axis import Axis, AxisVar, make_axis
+from axisfold.tensor.reduce import Reduce
+from axisfold.tensor.tensor import Operation, Tensor, as_shape
+
+_claimed: WeakSet[AxisVar] = WeakSet()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComputeOp(Operation):
+    """A computation; ``body`` has one expression for each output, all reductions or none."""
+
+    name: str
+    axis: tuple[Axis, ...]
+    reduce_axis: tuple[Axis, ...]
+    body: tuple[Expr, ...]
+    tag: str = ""
+    _outputs: list[Tensor] = field(default_factory=list, repr=False)
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of tensors it makes."""
+        return len(self.body)
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        """Extents of every output."""
+        return tuple(axis.extent for axis in self.axis)
+
+    def output(self, index: int) -> Tensor:
+        """Return one of its tensors, always the same object."""
+        if not self._outputs:
+            made = [Tensor(self, i, self.shape, e.dtype) for i, e in enumerate(self.body)]
+            self._outputs.extend(made)
+        return self._outputs[index]
+
+
+def compute(
+    shape: Any, fcompute: Callable[..., Any], name: str = "compute", tag: str = ""
+) -> Any:
+    """Describe a tensor by a function from its indices to its element.
+
+    Parameters
+    ----------
+    shape
+        Extents of the result.
+    fcompute
+        ``lambda i, j: …``; the axes take the parameters' names, ``*i`` gives i0, i1, ….  It
+        returns an expression, a reduction, or a tuple of either for several outputs.
+    name
+        Name in messages and in printed IR.
+    tag
+        Free text kept with the operation.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        One for each output.
+
+    Raises
+    ------
+    ExpressionError
+        ``E211``: the function's parameters do not fit the rank; ``E213``: an axis is used that
+        belongs to no stage here; ``E214``: it returned no expression.
+    ReducerError
+        ``R201``: a reduction stands below the top level or beside another one.
+    """
+    extents = as_shape(shape)
+    names = _axis_names(fcompute, len(extents), name)
+    axes = tuple(
+        make_axis(n, build.const(0, e.dtype), e, "data") for n, e in zip(names, extents, strict=True)
+    )
+    result = fcompute(*axes)
+    given = list(result) if isinstance(result, (tuple, list)) else [result]
+    body = tuple(_as_body(item, name) for item in given)
+    op = make_compute(name, axes, body, tag)
+    return tuple(op.outputs) if isinstance(result, (tuple, list)) else op.output(0)
+
+
+def make_compute(name: str, axes: tuple[Axis, ...], body: Sequence[Expr], tag: str = "") -> ComputeOp:
+    """Return a checked computation over given data axes."""
+    reductions = _check_reductions(name, body)
+    reduce_axes: tuple[Axis, ...] = ()
+    if reductions:
+        fresh = _own_axes(reductions[0].axes)
+        if fresh is not reductions[0].axes:
+            body = [node.with_axes(fresh) for node in reductions]
+        reduce_axes = fresh
+    op = ComputeOp(name, axes, reduce_axes, tuple(body), tag)
+    _check_axes(op)
+    return op
+
+
+def _as_body(item: Any, name: str) -> Expr:
+    if item is None:
+        raise ExpressionError(f"the function of compute {name!r} returned None.", code="E214")
+    return build.as_expr(item)
+
+
+def _axis_names(fcompute: Callable[..., Any], rank: int, name: str) -> list[str]:
+    """Return the axis names that the function's parameters give."""
+    names: list[str] = []
+    for parameter in inspect.signature(fcompute).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}{i}" for i in range(rank - len(names))]
+        elif parameter.kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ) and (parameter.default is inspect.Parameter.empty):
+            names.append(parameter.name)
+        else:
+            raise ExpressionError(
+                f"parameter {parameter.name!r} of compute {name!r} has a default or is keyword-only.",
+                code="E212",
+                hint="Every parameter is an axis.",
+            )
+    if len(names) != rank:
+        raise ExpressionError(
+            f"compute {name!r} has rank {rank}, but its function takes {len(names)} axes.",
+            code="E211",
+            hint=f"Give it {rank} parameters, or *indices.",
+        )
+    return names
+
+
+def _check_reductions(name: str, body: Sequence[Expr]) -> list[Reduce]:
+    """Return the body's reductions: all of it or none, of one reducer, at the top level."""
+    nested = [n for root in body for child in children(root) for n in post_order(child)]
+    top = [e for e in body if isinstance(e, Reduce)]
+    if any(isinstance(n, Reduce) for n in nested) or (top and len(top) != len(body)):
+        raise ReducerError(
+            f"in compute {name!r} a reduction is part of a larger expression.",
+            code="R201",
+            hint="Reductions stand alone at the top level: compute them in a stage of their own "
+            "and use its tensor.",
+        )
+    first = top[0] if top else None
+    if first is not None and any(not first.is_sibling(other) for other in top):
+        raise ReducerError(
+            f"compute {name!r} returns several different reductions.",
+            code="R202",
+            hint="Make one te.comm_reducer over tuples, or one stage for each.",
+        )
+    return top
+
+
+def _own_axes(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """Return the axes, cloned if another computation already folds over one of them."""
+    if not any(axis.var in _claimed for axis in axes):
+        for axis in axes:
+            _claimed.add(axis.var)
+        return axes
+    renamed: dict[Var, Expr] = {}
+    clones: list[Axis] = []
+    for axis in axes:
+        low, extent = substitute(axis.min, renamed), substitute(axis.extent, renamed)
+        clone = make_axis(axis.name, low, extent, "reduce")
+        renamed[axis.var] = clone.var
+        clones.append(clone)
+    return tuple(clones)
+
+
+def _check_axes(op: ComputeOp) -> None:
+    """Refuse axes that belong to no loop of this stage."""
+    own: set[Var] = {axis.var for axis in (*op.axis, *op.reduce_axis)}
+    roots = [*op.body, *(e for axis in op.reduce_axis for e in (axis.min, axis.extent))]
+    for root in roots:
+        for node in post_order(root):
+            if isinstance(node, AxisVar) and node not in own:
+                raise ExpressionError(
+                    f"axis {node.name!r} is used in compute {op.name!r} but belongs to no loop of it.",
+                    code="E213",
+                    hint=f"Fold over it, as in te.sum(…, axis={node.name}), or index with an axis "
+                    "of this stage.",
+                )

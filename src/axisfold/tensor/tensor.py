@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors, the operations that make them, and reading an element of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from axisfold.dtypes import INT64, DType, parse
+from axisfold.errors import ExpressionError
+from axisfold.ir import build
+from axisfold.ir.buffer import Facts, StrideUnit
+from axisfold.ir.expr import Const, Expr, Node, Var
+from axisfold.ir.printer import separated
+from axisfold.ir.walk import post_order
+from axisfold.tensor.axis import Axis
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorLoad(Expr):
+    """``tensor[indices]``: a read at te level, before there is memory."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("indices",)
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+    dtype: DType = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.tensor.dtype)
+
+    def pieces(self) -> list[str | Node]:
+        """Return ``name[i, j]``."""
+        return [f"{self.tensor.name}[", *separated(self.indices), "]"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """One output of an operation.
+
+    Parameters
+    ----------
+    op
+        The operation.
+    value_index
+        Which of its outputs.
+    shape
+        Extents; () for rank 0.
+    dtype
+        Element type.
+    """
+
+    op: Operation
+    value_index: int
+    shape: tuple[Expr, ...]
+    dtype: DType
+
+    @property
+    def name(self) -> str:
+        """Name of the operation, with ``.v0``, ``.v1`` … where it has several outputs."""
+        many = self.op.num_outputs > 1
+        return f"{self.op.name}.v{self.value_index}" if many else self.op.name
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __getitem__(self, indices: Any) -> Any:
+        given = indices if isinstance(indices, tuple) else (indices,)
+        return _index(self, tuple(given))
+
+    def __call__(self, *indices: Any) -> Any:
+        return _index(self, indices)
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.name}, rank {self.ndim}, {self.dtype})"
+
+
+@dataclass(frozen=True, slots=True)
+class PartialIndex:
+    """``T[i]`` of a tensor with more axes, waiting for ``[j]``."""
+
+    tensor: Tensor
+    indices: tuple[Any, ...]
+
+    def __getitem__(self, more: Any) -> Any:
+        given = more if isinstance(more, tuple) else (more,)
+        return _index(self.tensor, self.indices + given)
+
+    def __axisfold_expr__(self) -> Expr:
+        raise _wrong_count(self.tensor, len(self.indices))
+
+
+def _wrong_count(tensor: Tensor, given: int) -> ExpressionError:
+    return ExpressionError(
+        f"tensor {tensor.name} has {tensor.ndim} axes, but {given} indices were given.",
+        code="E204",
+        hint=f"Give {tensor.ndim} indices.",
+    )
+
+
+def _index(tensor: Tensor, indices: tuple[Any, ...]) -> TensorLoad | PartialIndex:
+    if len(indices) < tensor.ndim and indices:
+        return PartialIndex(tensor, indices)
+    if len(indices) != tensor.ndim:
+        raise _wrong_count(tensor, len(indices))
+    exprs = tuple(build.as_expr(i) for i in indices)
+    for position, expr in enumerate(exprs):
+        if not expr.dtype.is_integer:
+            raise ExpressionError(
+                f"index {position} of tensor {tensor.name} has dtype {expr.dtype}.",
+                code="E205",
+                hint="Indices are integers.",
+            )
+    return TensorLoad(tensor, exprs)
+
+
+class Operation:
+    """What makes tensors: a placeholder or a computation."""
+
+    __slots__ = ("__weakref__",)
+    name: str
+    axis: tuple[Axis, ...] = ()
+    reduce_axis: tuple[Axis, ...] = ()
+    body: tuple[Expr, ...] = ()
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of tensors it makes."""
+        return 1
+
+    def output(self, index: int) -> Tensor:
+        """Return one of its tensors."""
+        raise NotImplementedError
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """All of its tensors."""
+        return tuple(self.output(i) for i in range(self.num_outputs))
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that its body reads, in order of first use."""
+        found: dict[int, Tensor] = {}
+        roots: list[Expr] = list(self.body)
+        for axis in self.reduce_axis:
+            roots += [axis.min, axis.extent]
+        for root in roots:
+            for node in post_order(root):
+                if isinstance(node, TensorLoad):
+                    found.setdefault(id(node.tensor), node.tensor)
+        return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaceholderOp(Operation):
+    """An input.  ``strides`` is None for the layout that te gives an argument by default."""
+
+    name: str
+    shape: tuple[Expr, ...]
+    dtype: DType
+    strides: tuple[Expr, ...] | None = None
+    unit: StrideUnit = "element"
+    facts: Facts | None = None
+    _outputs: list[Tensor] = field(default_factory=list, repr=False)
+
+    def output(self, index: int) -> Tensor:
+        """Return the tensor (there is one)."""
+        if not self._outputs:
+            self._outputs.append(Tensor(self, 0, self.shape, self.dtype))
+        return self._outputs[index]
+
+
+def as_shape(shape: Any) -> tuple[Expr, ...]:
+    """Return extents as expressions; one extent stands for a tuple of one.
+
+    Raises
+    ------
+    ExpressionError
+        ``E206``: an extent is not an integer, or negative.
+    """
+    given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    extents = tuple(build.as_expr(e) for e in given)
+    for extent in extents:
+        negative = isinstance(extent, Const) and extent.value < 0
+        if not extent.dtype.is_integer or negative:
+            raise ExpressionError(
+                f"extent {extent.value if isinstance(extent, Const) else extent.dtype} "
+                "of a shape is not an integer >= 0.",
+                code="E206",
+            )
+    return extents
+
+
+def placeholder(
+    shape: Any,
+    dtype: Any = "float32",
+    name: str = "placeholder",
+    *,
+    strides: Any = None,
+    unit: StrideUnit = "element",
+    facts: Facts | None = None,
+) -> Tensor:
+    """Return an input tensor.
+
+    Parameters
+    ----------
+    shape
+        Extents: integers, variables or expressions; ``()`` for rank 0.
+    dtype
+        Element type; None means float32.
+    name
+        Name in messages and in printed IR.
+    strides
+        Step of each axis in ``unit``.  By default an input with a variable extent takes any
+        strides, and one with constant extents is compact.
+    unit
+        Whether strides count elements or bytes.
+    facts
+        What is promised about the memory.
+    """
+    extents = as_shape(shape)
+    steps = None if strides is None else tuple(build.as_expr(s, INT64) for s in strides)
+    if steps is not None and len(steps) != len(extents):
+        raise ExpressionError(
+            f"placeholder {name} has {len(extents)} axes but {len(steps)} strides.", code="E207"
+        )
+    element = parse("float32" if dtype is None else dtype)
+    if element.is_complex:
+        raise ExpressionError(
+            f"placeholder {name} is complex, and loop IR knows real numbers only.",
+            code="E208",
+            hint="Use two placeholders, or axisfold.fold, which does it for you.",
+        )
+    return PlaceholderOp(name, extents, element, steps, unit, facts).output(0)
+
+
+def var(name: str = "tindex", dtype: Any = "int32") -> Var:
+    """Return a symbolic integer, bound from the shapes of the arguments."""
+    return Var(name, parse(dtype))
+
+
+def size_var(name: str = "size", dtype: Any = "int32") -> Var:
+    """Return a symbolic integer that is never negative."""
+    return Var(name, parse(dtype), is_size=True)
