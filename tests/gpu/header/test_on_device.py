@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: F403
+"""Every case of header_cases, on a device."""
+
+import pytest
+from header_cases.block import *
+from header_cases.grid import *
+from header_cases.types import *
+from header_cases.warp import *
+
+pytestmark = pytest.mark.gpu
