@@ -160,7 +160,8 @@ def _symbolic_floormod(node: Binary, env: Bounds) -> Expr:
     for key, coefficient in rest.terms.items():
         if isinstance(key, Binary) and key.op == "floormod" and measure(key.b, env).low > 0:
             multiple, left = _split(linear(key.b), scale, factors)
-            if multiple.terms and not left.terms and not left.constant:
+            has_multiple = bool(multiple.terms or multiple.constant)
+            if has_multiple and not left.terms and not left.constant:
                 rest = rest.plus(Linear({key: -coefficient})).plus(linear(key.a), coefficient)
                 break
     dividend = _written(rest, node.a, form)

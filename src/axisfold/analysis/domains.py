@@ -68,14 +68,20 @@ class Bounds(Mapping[Var, Domain]):
     ----------
     domains
         Domain of each variable; one may read the variables before it.
+
+    Attributes
+    ----------
+    measures, simplified
+        Answers of :func:`axisfold.analysis.intervals.measure` and of
+        :func:`axisfold.analysis.simplify.simplify`, by the identity of nodes that they keep alive.
     """
 
-    __slots__ = ("_domains", "_facts", "_floors", "_measures", "_occurring", "_simplified")
+    __slots__ = ("_domains", "_facts", "_floors", "_occurring", "measures", "simplified")
 
     def __init__(self, domains: Mapping[Var, Domain] | None = None) -> None:
         self._domains = dict(domains or {})
-        self._measures: dict[int, Measure] = {}
-        self._simplified: dict[int, tuple[Expr, Expr]] = {}
+        self.measures: dict[int, Measure] = {}
+        self.simplified: dict[int, tuple[Expr, Expr]] = {}
         self._occurring: dict[int, tuple[Expr, frozenset[Var]]] = {}
         self._facts: list[Linear] | None = None
         self._floors: dict[Var, int] | None = None
@@ -97,19 +103,12 @@ class Bounds(Mapping[Var, Domain]):
         domain = Domain(as_expr(min, var.dtype), as_expr(extent, var.dtype))
         return Bounds({**self._domains, var: domain})
 
-    @property
-    def measures(self) -> dict[int, Measure]:
-        """Answers of :func:`axisfold.analysis.intervals.measure` by node identity."""
-        if len(self._measures) > _MEMORY:
-            self._measures.clear()
-        return self._measures
-
-    @property
-    def simplified(self) -> dict[int, tuple[Expr, Expr]]:
-        """Node and answer of :func:`axisfold.analysis.simplify.simplify` by node identity."""
-        if len(self._simplified) > _MEMORY:
-            self._simplified.clear()
-        return self._simplified
+    def forget(self) -> None:
+        """Drop remembered answers when there are very many; never while one is being found."""
+        if len(self.measures) > _MEMORY:
+            self.measures.clear()
+        if len(self.simplified) > _MEMORY:
+            self.simplified.clear()
 
     def occurring(self, expr: Expr) -> frozenset[Var]:
         """Return the variables of the environment that occur in ``expr``."""

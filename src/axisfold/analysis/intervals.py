@@ -48,7 +48,9 @@ def constant_interval(expr: Expr, env: Bounds | None = None) -> Interval:
     Arithmetic of int32 and int64 variables is assumed not to overflow.  Arithmetic on loaded
     data, and on any narrower or unsigned type, wraps.
     """
-    found = measure(expr, NOTHING if env is None else env)
+    env = NOTHING if env is None else env
+    env.forget()
+    found = measure(expr, env)
     return Interval(found.low, found.high)
 
 

@@ -180,26 +180,27 @@ def linear(expr: Expr) -> Linear:
     return result
 
 
-def expanded(expr: Expr, depth: int = _EXPANSION_DEPTH) -> Linear:
+def expanded(expr: Expr) -> Linear:
     """Return the normal form with products of sums multiplied out (within reason)."""
-    result = Linear()
-    for leaf, sign in leaves(expr):
-        coefficient, factors = monomial(leaf)
-        if not factors:
-            result.constant += sign * coefficient
-        elif depth == 0 or not any(map(is_sum, factors)):
-            result.add(key_of(factors), sign * coefficient)
+    return spread(linear(expr))
+
+
+def spread(form: Linear, depth: int = _EXPANSION_DEPTH) -> Linear:
+    """Return ``form`` with products of sums multiplied out (within reason)."""
+    if depth == 0 or not has_product_of_sum(form):
+        return form
+    result = Linear(None, form.constant)
+    for key, coefficient in form.terms.items():
+        product = _multiplied(factors_of(key), depth)
+        if product is None:
+            result.add(key, coefficient)
         else:
-            product = _multiplied(factors, depth)
-            if product is None:
-                result.add(key_of(factors), sign * coefficient)
-            else:
-                result = result.plus(product, sign * coefficient)
+            result = result.plus(product, coefficient)
     return result
 
 
 def has_product_of_sum(form: Linear) -> bool:
-    """Return whether :func:`expanded` would find something to multiply out."""
+    """Return whether :func:`spread` would find something to multiply out."""
     return any(
         is_sum(factor)
         for key, coefficient in form.terms.items()
@@ -209,9 +210,11 @@ def has_product_of_sum(form: Linear) -> bool:
 
 
 def _multiplied(factors: tuple[Expr, ...], depth: int) -> Linear | None:
+    if not any(map(is_sum, factors)):
+        return None
     product = Linear(None, 1)
     for factor in factors:
-        part = expanded(factor, depth - 1) if is_sum(factor) else Linear({factor: 1})
+        part = spread(linear(factor), depth - 1) if is_sum(factor) else Linear({factor: 1})
         if (len(product.terms) + 1) * (len(part.terms) + 1) > _EXPANSION_TERMS:
             return None
         product = product.times(part)

@@ -18,6 +18,7 @@ from axisfold.analysis.linear import (
     factors_of,
     is_index,
     key_of,
+    spread,
     without,
 )
 from axisfold.ir.expr import Binary, Cast, Expr, IfThenElse, Select, Var
@@ -28,7 +29,7 @@ _TERMS = 40
 
 def never_negative(form: Linear, env: Bounds) -> bool:
     """Return whether ``form >= 0`` is proved; False whenever unsure."""
-    return _Search(env).holds(form)
+    return _Search(env).holds(spread(form))
 
 
 class _Search:

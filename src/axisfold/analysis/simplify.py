@@ -28,8 +28,8 @@ from axisfold.ir.expr import (
 )
 from axisfold.ir.walk import children, rebuild
 
-# Every rule makes an expression smaller or more regular; the limit only guards against a pair of
-# rules that undo each other.
+# Every rule makes an expression smaller or more regular; the limit on how often one node is
+# rewritten only guards against a pair of rules that undo each other.
 _REWRITES = 64
 
 
@@ -58,11 +58,12 @@ def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
     only identities that hold when it wraps are used there.  A zero divisor gives 0.
     """
     env = NOTHING if env is None else env
+    env.forget()
     memory = env.simplified
     if (known := memory.get(id(expr))) is not None:
         return known[1]
     stack: list[tuple[Expr, Expr | None]] = [(expr, None)]
-    rewrites = _REWRITES
+    age: dict[int, int] = {}
     while stack:
         node, successor = stack.pop()
         if successor is not None:
@@ -79,11 +80,12 @@ def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
         simple = [memory[id(part)][1] for part in parts]
         current = _with_parts(node, parts, simple)
         result = _apply(current, env)
-        if result is current or rewrites == 0:
+        rewrites = age.get(id(node), 0)
+        if result is current or rewrites == _REWRITES:
             memory[id(current)] = (current, result)
             memory[id(node)] = (node, result)
         else:
-            rewrites -= 1
+            age[id(result)] = rewrites + 1
             stack.append((node, result))
             stack.append((result, None))
     return memory[id(expr)][1]

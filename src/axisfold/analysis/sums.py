@@ -9,7 +9,6 @@ from axisfold.analysis.intervals import measure
 from axisfold.analysis.linear import (
     Linear,
     Product,
-    expanded,
     factors_of,
     has_product_of_sum,
     key_of,
@@ -17,6 +16,7 @@ from axisfold.analysis.linear import (
     linear,
     monomial,
     rendered,
+    spread,
     to_expr,
     without,
 )
@@ -36,12 +36,16 @@ def simplify_sum(node: Binary, env: Bounds) -> Expr:
     folded = _recombined(form, env)
     if folded is not None:
         return rendered(folded, result)
-    if has_product_of_sum(form) and len(form.terms) > 1:
-        spread = expanded(node)
-        if len(spread.terms) <= len(form.terms):
-            smaller = to_expr(spread, node.dtype)
-            if smaller is not None and node_count(smaller) < node_count(result):
-                return smaller
+    if len(form.terms) < 2 or not has_product_of_sum(form):
+        return result
+    wide = spread(form)
+    folded = _recombined(wide, env)
+    if folded is not None:
+        return rendered(folded, result)
+    if len(wide.terms) <= len(form.terms):
+        smaller = to_expr(wide, node.dtype)
+        if smaller is not None and node_count(smaller) < node_count(result):
+            return smaller
     return result
 
 
