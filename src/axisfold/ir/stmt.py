@@ -104,3 +104,8 @@ class Kernel:
     params: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     body: Stmt
+
+    def __str__(self) -> str:
+        from axisfold.ir.printer import print_kernel
+
+        return print_kernel(self)

@@ -11,12 +11,14 @@ from axisfold.ir.expr import Var
 from axisfold.ir.stmt import For, Kernel, Let
 from axisfold.ir.walk import post_order
 from axisfold.lower.loops import LoopBuilder
-from axisfold.lower.storage import Storage, argument
+from axisfold.lower.storage import Storage, any_argument, argument
 from axisfold.schedule.schedule import Schedule
 from axisfold.tensor.tensor import Operation, Tensor
 
 
-def lower_schedule(schedule: Schedule, args: Sequence[Any], name: str = "main") -> Kernel:
+def lower_schedule(
+    schedule: Schedule, args: Sequence[Any], name: str = "main", *, any_layout: bool = False
+) -> Kernel:
     """Return the loop nest of a schedule.
 
     Parameters
@@ -27,6 +29,9 @@ def lower_schedule(schedule: Schedule, args: Sequence[Any], name: str = "main") 
         Tensors that the caller binds, in calling order.
     name
         Symbol of the function.
+    any_layout
+        Give every argument byte strides of its own and promise nothing about it, whatever the
+        tensors declare.
 
     Raises
     ------
@@ -37,7 +42,7 @@ def lower_schedule(schedule: Schedule, args: Sequence[Any], name: str = "main") 
     tensors = [_checked(schedule, a, position) for position, a in enumerate(args)]
     if len(set(tensors)) != len(tensors):
         raise ArgumentError("a tensor is named twice in args.", code="A101")
-    storage = {t: argument(t) for t in tensors}
+    storage = {t: any_argument(t) if any_layout else argument(t) for t in tensors}
     _check_complete(schedule, storage)
     builder = LoopBuilder(schedule, _by_origin(schedule, storage))
     outputs = tuple(s.buffer for t, s in storage.items() if t.op.body)

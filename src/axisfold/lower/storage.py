@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from axisfold.dtypes import DType
+from axisfold.dtypes import INT64, DType
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Facts, Scope
 from axisfold.ir.expr import Expr, Load, Var
@@ -67,6 +67,14 @@ def argument(tensor: Tensor) -> Storage:
     if any(isinstance(extent, Var) for extent in tensor.shape):
         strides = tuple(Var("stride", extent.dtype) for extent in tensor.shape)
     return Storage(Buffer(tensor.name, tensor.dtype, tensor.shape, strides, facts=facts), zeros)
+
+
+def any_argument(tensor: Tensor) -> Storage:
+    """Return the storage of an argument about whose layout nothing is known."""
+    zeros = tuple(build.const(0, e.dtype) for e in tensor.shape)
+    strides = tuple(Var("stride", INT64) for _ in tensor.shape)
+    buffer = Buffer(tensor.name, tensor.dtype, tensor.shape, strides, "byte", facts=Facts(align=0))
+    return Storage(buffer, zeros)
 
 
 def temporary(

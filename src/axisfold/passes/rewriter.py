@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar, assert_never
 
 from axisfold.analysis.bounds import Bounds
 from axisfold.ir import build
-from axisfold.ir.expr import Expr, Var
+from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
-from axisfold.ir.walk import rebuild, rewrite
+from axisfold.ir.walk import post_order, rebuild, rewrite
 
 EMPTY = Seq(())
 
@@ -95,36 +97,29 @@ def is_empty(stmt: Stmt) -> bool:
     return isinstance(stmt, Seq) and not stmt.body
 
 
-def renamed_loops(stmt: Stmt) -> Stmt:
+S = TypeVar("S", bound=Node)
+
+
+def renamed_loops(stmt: S) -> S:
     """Return a copy whose loops and names have variables of their own."""
-    fresh: dict[Var, Expr] = {}
-
-    def rule(node: object) -> object:
-        match node:
-            case For():
-                fresh.setdefault(node.var, Var(node.var.name, node.var.dtype, node.var.is_size))
-            case Let():
-                fresh.setdefault(node.var, Var(node.var.name, node.var.dtype))
-        return node
-
-    rewrite(stmt, rule)  # type: ignore[arg-type]
+    fresh: dict[Var, Var] = {
+        node.var: Var(node.var.name, node.var.dtype, node.var.is_size)
+        for node in post_order(stmt)
+        if isinstance(node, (For, Let))
+    }
     return rename(stmt, fresh)
 
 
-def rename(stmt: Stmt, fresh: dict[Var, Expr]) -> Stmt:
+def rename(stmt: S, fresh: Mapping[Var, Var]) -> S:
     """Replace variables, also where loops and names bind them."""
 
-    def rule(node: object) -> object:
+    def rule(node: Node) -> Node:
         match node:
             case Var():
                 return fresh.get(node, node)
-            case For() if node.var in fresh:
-                return For(
-                    fresh[node.var], node.min, node.extent, node.kind, node.body, node.stop  # type: ignore[arg-type]
-                )
-            case Let() if node.var in fresh:
-                return Let(fresh[node.var], node.value, node.body)  # type: ignore[arg-type]
+            case For() | Let() if node.var in fresh:
+                return replace(node, var=fresh[node.var])
             case _:
                 return node
 
-    return rewrite(stmt, rule)  # type: ignore[arg-type]
+    return rewrite(stmt, rule)

@@ -64,7 +64,7 @@ class _Function:
         w = self.w
         self.stmt(self.kernel.body)
         w.emit("ret i32 0")
-        params = [f"ptr noalias {self._access(b)}{p}" for b, p in self.pointers.items()]
+        params = [f"ptr noalias {self._access(b)}{self.pointers[b]}" for b in self.kernel.params]
         params += [f"i64 {self.values[v]}" for v in self.scalars]
         head = f'define i32 @"{self.kernel.name}"({", ".join(params)}) nounwind {{'
         body = [head, "entry:", *w.entry, *w.lines, "}", ""]

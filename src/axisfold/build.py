@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one module that knows both ends: from a schedule to a function that takes arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from axisfold.codegen.llvm import emit_kernel, scalar_parameters
+from axisfold.errors import ResourceError
+from axisfold.ir.expr import Var
+from axisfold.ir.stmt import Kernel
+from axisfold.passes.pipelines import device, legible
+from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
+from axisfold.runtime.cpu import MachineCode, compile_llvm
+from axisfold.schedule.schedule import Schedule
+from axisfold.target import Target, parse
+
+
+def lower(
+    schedule: Schedule, args: Sequence[Any], name: str = "main", *, simple_mode: bool = True
+) -> Kernel:
+    """Return the loop nest of a schedule; ``print`` it to read it.
+
+    Parameters
+    ----------
+    schedule
+        From ``te.create_schedule``.
+    args
+        Placeholders and outputs in calling order.
+    name
+        Symbol of the function.
+    simple_mode
+        Accepted for te scripts; the result is the same.
+    """
+    return legible(schedule, args, name)
+
+
+@dataclass(slots=True)
+class Compiled:
+    """One kernel and its machine code, made when first needed."""
+
+    ir: Kernel
+    _device: Kernel | None = None
+    _code: MachineCode | None = None
+    _entry: Callable[..., int] | None = None
+
+    @property
+    def device(self) -> Kernel:
+        """The program that code is generated from."""
+        if self._device is None:
+            self._device = device(self.ir)
+        return self._device
+
+    def source(self) -> str:
+        """Return the LLVM IR."""
+        return emit_kernel(self.device)
+
+    @property
+    def code(self) -> MachineCode:
+        """The machine code."""
+        if self._code is None:
+            self._code = compile_llvm(self.source(), self.device.name)
+        return self._code
+
+    @property
+    def entry(self) -> Callable[..., int]:
+        """The machine code as a callable of addresses, extents and strides."""
+        if self._entry is None:
+            self._entry = self.code.function(len(self.ir.params), len(self.scalars))
+        return self._entry
+
+    @property
+    def scalars(self) -> tuple[Var, ...]:
+        """The extents and strides that ``entry`` takes after the addresses."""
+        return scalar_parameters(self.ir)
+
+    def run(self, addresses: Sequence[int], scalars: Sequence[int]) -> None:
+        """Run the kernel.
+
+        Raises
+        ------
+        ResourceError
+            ``X201``: an intermediate tensor did not fit in memory.
+        """
+        if self.entry(*addresses, *scalars):
+            raise ResourceError(
+                f"kernel {self.ir.name!r} could not allocate an intermediate tensor.",
+                code="X201",
+                hint="Attach its stage with compute_at, so that only a part of it is held.",
+            )
+
+
+@dataclass(slots=True)
+class Function:
+    """A compiled schedule; call it with NumPy arrays, outputs are written in place.
+
+    Arrays may have any strides.  Those that do not fit the layout the tensors declare run
+    through a second version of the kernel that assumes nothing.
+    """
+
+    declared: Compiled
+    general: Compiled
+    target: Target
+
+    @property
+    def ir(self) -> Kernel:
+        """The loop IR."""
+        return self.declared.ir
+
+    def source(self) -> str:
+        """Return the LLVM IR."""
+        return self.declared.source()
+
+    def assembly(self) -> str:
+        """Return the machine code as text."""
+        return self.declared.code.assembly()
+
+    def __call__(self, *arrays: Any) -> None:
+        """Run on arrays in the order of ``args``; see :mod:`axisfold.runtime.binding`."""
+        extents = check_arrays(self.ir, arrays)
+        compiled = self.declared
+        try:
+            values = bind_layout(compiled.ir, arrays, extents)
+        except LayoutMismatch:
+            compiled = self.general
+            extents = check_arrays(compiled.ir, arrays)
+            values = bind_layout(compiled.ir, arrays, extents)
+        addresses = [a.ctypes.data for a in arrays]
+        compiled.run(addresses, [values[v] for v in compiled.scalars])
+
+
+def build(
+    schedule: Schedule,
+    args: Sequence[Any],
+    target: Target | str = "llvm",
+    name: str = "default_function",
+) -> Function:
+    """Compile a schedule.
+
+    Parameters
+    ----------
+    schedule
+        From ``te.create_schedule``.
+    args
+        Placeholders and outputs in calling order.
+    target
+        What to compile for; ``"llvm"``.
+    name
+        Symbol of the function.
+
+    Returns
+    -------
+    Function
+        Call it with one NumPy array for each of ``args``.  Extents are bound from shapes.
+    """
+    chosen = parse(target)
+    declared = Compiled(legible(schedule, args, name))
+    general = Compiled(legible(schedule, args, name, any_layout=True))
+    _ = declared.entry  # compile now, so that the first call is as fast as the others
+    return Function(declared, general, chosen)

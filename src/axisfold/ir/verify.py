@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of legal loop IR, as code.
+
+Every program: operands of one dtype and one number of lanes, integer offsets, bool conditions,
+each variable bound before use and bound once, each buffer a parameter or allocated around its
+use, outputs alone are written among the parameters.  Level ``device`` in addition: no
+vectorized or unrolled loop is left, and every index is int64.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from axisfold.dtypes import INT64, DType
+from axisfold.errors import VerifyError
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import (
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    IfThenElse,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Select,
+    Var,
+)
+from axisfold.ir.intrinsics import INTRINSICS
+from axisfold.ir.printer import print_stmt
+from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.walk import children, post_order
+
+Level = Literal["loops", "device"]
+
+
+def verify(kernel: Kernel, after: str = "", level: Level = "loops") -> None:
+    """Raise if a kernel breaks a rule.
+
+    Raises
+    ------
+    VerifyError
+        ``I101``: names the rule, the statement and the pass that ran last.
+    """
+    _Verifier(kernel, after, level).run()
+
+
+class _Verifier:
+    def __init__(self, kernel: Kernel, after: str, level: Level) -> None:
+        self.kernel, self.after, self.level = kernel, after, level
+        self.bound: set[Var] = set()
+        self.ever: set[Var] = set()
+        self.live: set[Buffer] = set(kernel.params)
+        self.checked: dict[int, Node] = {}
+
+    def run(self) -> None:
+        for buffer in self.kernel.params:
+            for expr in (*buffer.shape, *buffer.strides):
+                self.bound |= {n for n in post_order(expr) if isinstance(n, Var)}
+        self.stmt(self.kernel.body)
+
+    def require(self, rule: bool, message: str, stmt: Stmt) -> None:
+        if not rule:
+            where = f" after {self.after}" if self.after else ""
+            raise VerifyError(
+                f"{message}{where}, in:\n{print_stmt(stmt)}\n",
+                code="I101",
+                hint="This is a bug of axisfold; please report it with this text.",
+            )
+
+    def stmt(self, stmt: Stmt) -> None:
+        match stmt:
+            case For():
+                self.loop(stmt)
+            case Store():
+                self.access(stmt.buffer, stmt.index, stmt.mask, stmt)
+                wanted = stmt.buffer.dtype.with_lanes(stmt.index.dtype.lanes)
+                self.expr(stmt.value, stmt)
+                self.require(stmt.value.dtype == wanted, "a store changes the dtype", stmt)
+                writable = stmt.buffer not in self.kernel.params or stmt.buffer in self.kernel.outputs
+                self.require(writable, f"input {stmt.buffer.name} is written", stmt)
+            case If():
+                self.flag(stmt.condition, 1, stmt)
+                self.stmt(stmt.then)
+                if stmt.otherwise is not None:
+                    self.stmt(stmt.otherwise)
+            case Seq():
+                self.require(len(stmt.body) != 1, "a sequence of one statement", stmt)
+                for part in stmt.body:
+                    self.require(not isinstance(part, Seq), "a nested sequence", stmt)
+                    self.stmt(part)
+            case Allocate():
+                self.live.add(stmt.buffer)
+                self.stmt(stmt.body)
+                self.live.discard(stmt.buffer)
+            case Let():
+                self.expr(stmt.value, stmt)
+                self.require(stmt.value.dtype == stmt.var.dtype, "a name changes the dtype", stmt)
+                self.bind(stmt.var, stmt)
+                self.stmt(stmt.body)
+                self.bound.discard(stmt.var)
+
+    def loop(self, loop: For) -> None:
+        for end in (loop.min, loop.extent):
+            self.expr(end, loop)
+            self.require(end.dtype == loop.var.dtype, "a loop's ends differ in dtype", loop)
+        if self.level == "device":
+            self.require(loop.kind == "serial", f"a loop is still {loop.kind}", loop)
+            self.require(loop.var.dtype == INT64, "a loop variable is not int64", loop)
+        self.bind(loop.var, loop)
+        if loop.stop is not None:
+            self.flag(loop.stop, 1, loop)
+        self.stmt(loop.body)
+        self.bound.discard(loop.var)
+
+    def bind(self, var: Var, stmt: Stmt) -> None:
+        self.require(var not in self.ever, f"variable {var.name} is bound twice", stmt)
+        self.ever.add(var)
+        self.bound.add(var)
+
+    def access(self, buffer: Buffer, index: Expr, mask: Expr | None, stmt: Stmt) -> None:
+        self.require(buffer in self.live, f"buffer {buffer.name} is not live", stmt)
+        self.expr(index, stmt)
+        self.require(index.dtype.is_integer, "an offset is not an integer", stmt)
+        if self.level == "device":
+            self.require(index.dtype.element == INT64, "an offset is not int64", stmt)
+        if mask is not None:
+            self.flag(mask, index.dtype.lanes, stmt)
+
+    def flag(self, condition: Expr, lanes: int, stmt: Stmt) -> None:
+        self.expr(condition, stmt)
+        fits = condition.dtype.is_bool and condition.dtype.lanes == lanes
+        self.require(fits, "a condition is not a truth value for each lane", stmt)
+
+    def expr(self, root: Expr, stmt: Stmt) -> None:
+        for node in post_order(root):
+            if isinstance(node, Var):
+                self.require(node in self.bound, f"variable {node.name} is not bound", stmt)
+            elif isinstance(node, Load):
+                self.access_load(node, stmt)
+            elif id(node) not in self.checked:
+                self.checked[id(node)] = node
+                self.require(_is_typed(node), f"operands of {type(node).__name__} differ", stmt)
+
+    def access_load(self, node: Load, stmt: Stmt) -> None:
+        self.require(node.buffer in self.live, f"buffer {node.buffer.name} is not live", stmt)
+        self.require(node.index.dtype.is_integer, "an offset is not an integer", stmt)
+        if self.level == "device":
+            self.require(node.index.dtype.element == INT64, "an offset is not int64", stmt)
+        lanes = node.mask.dtype.lanes if node.mask is not None else node.index.dtype.lanes
+        self.require(lanes == node.index.dtype.lanes, "mask and offset differ in lanes", stmt)
+
+
+def _is_typed(node: Node) -> bool:
+    """Return whether the operands of a node fit it."""
+    parts = [c for c in children(node) if isinstance(c, Expr)]
+    match node:
+        case Const():
+            return node.dtype.lanes == 1
+        case Binary() | Compare():
+            return node.a.dtype == node.b.dtype and not node.a.dtype.is_complex
+        case Select() | IfThenElse():
+            flag = node.condition.dtype
+            same = node.true_value.dtype == node.false_value.dtype
+            return same and flag == DType("bool", 8, node.dtype.lanes)
+        case Not():
+            return node.a.dtype.is_bool
+        case Cast():
+            return node.value.dtype.lanes == node.dtype.lanes
+        case Call():
+            row = INTRINSICS[node.name]
+            return len(parts) == row.arity and len({p.dtype for p in parts}) == 1
+        case Ramp():
+            return node.base.dtype == node.stride.dtype and node.base.dtype.lanes == 1
+        case Broadcast():
+            return node.value.dtype.lanes == 1 and node.lanes > 1
+        case _:
+            return False

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two pipelines, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from axisfold.config import config
+from axisfold.ir.stmt import Kernel
+from axisfold.ir.verify import verify
+from axisfold.lower.program import lower_schedule
+from axisfold.passes.partition_loops import partition_loops
+from axisfold.passes.simplify_program import simplify_program
+from axisfold.passes.unroll_loops import unroll_loops
+from axisfold.passes.vectorize_loops import vectorize_loops
+from axisfold.passes.widen_indices import widen_indices
+from axisfold.schedule.schedule import Schedule
+
+Pass = Callable[[Kernel], Kernel]
+
+LEGIBLE: Final[tuple[Pass, ...]] = (
+    # Guards that hold, loops of one round and arithmetic that people need not read go away.
+    simplify_program,
+)
+
+DEVICE: Final[tuple[Pass, ...]] = (
+    # First, while guards still name one loop each: a full-speed interior and a guarded rest.
+    partition_loops,
+    # Then lanes, so that what is left of a guard inside a vector becomes a mask.
+    vectorize_loops,
+    # After it: the bodies that are written out are vector statements already.
+    unroll_loops,
+    # Written-out rounds have constant indices now; fold them.
+    simplify_program,
+    # Last: nothing above needs to know that offsets are wider than the variables declared.
+    widen_indices,
+)
+
+
+def legible(
+    schedule: Schedule, args: Sequence[Any], name: str = "main", *, any_layout: bool = False
+) -> Kernel:
+    """Return the loop nest of a schedule as people read it: what ``lower`` prints."""
+    return _run(LEGIBLE, lower_schedule(schedule, args, name, any_layout=any_layout), "loops")
+
+
+def device(kernel: Kernel) -> Kernel:
+    """Return the program that code generation takes."""
+    return _run(DEVICE, kernel, "device")
+
+
+def _run(passes: Sequence[Pass], kernel: Kernel, level: Any) -> Kernel:
+    for transform in passes:
+        kernel = transform(kernel)
+        if config.verify:
+            verify(kernel, after=transform.__name__)
+    if config.verify:
+        verify(kernel, after="the pipeline", level=level)
+    return kernel

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unroll_loops: loops marked unrolled are written out."""
+
+from __future__ import annotations
+
+from axisfold.ir import build
+from axisfold.ir.stmt import For, Kernel, Stmt
+from axisfold.ir.walk import substitute
+from axisfold.passes.rewriter import StmtRewriter, renamed_loops
+
+
+def unroll_loops(kernel: Kernel) -> Kernel:
+    """Write out every round of an unrolled loop of constant extent; others become serial."""
+    return _Unroller().run(kernel)
+
+
+class _Unroller(StmtRewriter):
+    def visit_for(self, loop: For) -> Stmt:
+        if loop.kind != "unrolled":
+            return super().visit_for(loop)
+        extent = build.as_int(loop.extent)
+        if extent is None or loop.stop is not None:
+            serial = For(loop.var, loop.min, loop.extent, "serial", loop.body, loop.stop)
+            return super().visit_for(serial)
+        body = self.visit_inside(loop, loop.body)
+        return build.seq(
+            *(
+                renamed_loops(substitute(body, {loop.var: loop.min + step}))
+                for step in range(extent)
+            )
+        )

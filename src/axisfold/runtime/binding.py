@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binding NumPy arrays to a kernel's parameters: checks, extents, strides, addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from axisfold.errors import ArgumentError, DTypeError, ShapeError
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
+from axisfold.ir.stmt import Kernel
+from axisfold.ir.walk import post_order
+
+Array = np.ndarray[Any, Any]
+
+
+class LayoutMismatch(Exception):  # noqa: N818  (caught by the caller, which has another kernel)
+    """An array does not have the layout that the kernel was compiled for."""
+
+
+def check_arrays(kernel: Kernel, arrays: Sequence[Any]) -> dict[Var, int]:
+    """Check everything but layouts, and return the values of the extents.
+
+    Raises
+    ------
+    ArgumentError
+        ``A201``: wrong number of arguments; ``A202``: not an array; ``A204``: read-only output;
+        ``A205``: an output overlaps another argument or itself.
+    DTypeError
+        ``D201``: wrong dtype.
+    ShapeError
+        ``A203``: wrong rank; ``A206``: wrong extent.
+    """
+    if len(arrays) != len(kernel.params):
+        raise ArgumentError(
+            f"{kernel.name} takes {len(kernel.params)} arrays "
+            f"({', '.join(b.name for b in kernel.params)}), but {len(arrays)} were given.",
+            code="A201",
+        )
+    extents: dict[Var, int] = {}
+    for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
+        label = f"argument {position} ({buffer.name})"
+        _check_array(label, buffer, array, is_output=buffer in kernel.outputs)
+    for only_variables in (True, False):
+        for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
+            label = f"argument {position} ({buffer.name})"
+            _check_extents(label, buffer, array, extents, only_variables)
+    _check_overlaps(kernel, arrays)
+    return extents
+
+
+def _check_array(label: str, buffer: Buffer, array: Any, *, is_output: bool) -> None:
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(
+            f"{label} is a {type(array).__name__}, not a NumPy array.",
+            code="A202",
+            hint="Convert it with numpy.asarray.",
+        )
+    if array.dtype != buffer.dtype.to_numpy():
+        hint = f"Convert it with .astype('{buffer.dtype}')."
+        raise DTypeError(
+            f"{label} has dtype {array.dtype.str if not array.dtype.isnative else array.dtype}, "
+            f"but the kernel was built for {buffer.dtype}.",
+            code="D201",
+            hint="Pass an array of that dtype." if is_output else hint,
+        )
+    if array.ndim != len(buffer.shape):
+        raise ShapeError(
+            f"{label} has {array.ndim} axes, but the kernel was built for {len(buffer.shape)}.",
+            code="A203",
+        )
+    if is_output and not array.flags.writeable:
+        raise ArgumentError(
+            f"{label} is an output but read-only.", code="A204", hint="Pass a writable array."
+        )
+
+
+def _check_extents(
+    label: str, buffer: Buffer, array: Array, extents: dict[Var, int], only_variables: bool
+) -> None:
+    for axis, (expr, extent) in enumerate(zip(buffer.shape, array.shape, strict=True)):
+        if isinstance(expr, Var):
+            wanted = extents.setdefault(expr, extent)
+        elif only_variables:
+            continue
+        else:
+            wanted = evaluate(expr, extents)
+        if wanted != extent:
+            known = "" if isinstance(expr, Const) else f" ({expr} = {wanted})"
+            raise ShapeError(
+                f"{label} has extent {extent} along axis {axis}, but {wanted}{known} is needed.",
+                code="A206",
+            )
+
+
+def _check_overlaps(kernel: Kernel, arrays: Sequence[Array]) -> None:
+    for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
+        if buffer not in kernel.outputs:
+            continue
+        if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+            raise ArgumentError(
+                f"argument {position} ({buffer.name}) is an output with a stride of 0, so its "
+                "elements overlap.",
+                code="A205",
+            )
+        for other, (given, second) in enumerate(zip(kernel.params, arrays, strict=True)):
+            if other != position and np.may_share_memory(array, second):
+                raise ArgumentError(
+                    f"argument {position} ({buffer.name}) is an output and shares memory with "
+                    f"argument {other} ({given.name}).",
+                    code="A205",
+                    hint="Pass a separate array.",
+                )
+
+
+def bind_layout(kernel: Kernel, arrays: Sequence[Array], known: dict[Var, int]) -> dict[Var, int]:
+    """Return the values of extents and strides, in the kernel's stride units.
+
+    Raises
+    ------
+    LayoutMismatch
+        An array's strides or alignment are not those that the kernel was compiled for.
+    """
+    values = dict(known)
+    for buffer, array in zip(kernel.params, arrays, strict=True):
+        if buffer.facts.align and array.ctypes.data % min(buffer.facts.align, array.itemsize):
+            raise LayoutMismatch
+        if buffer.is_compact:
+            if not array.flags.c_contiguous:
+                raise LayoutMismatch
+            continue
+        unit = 1 if buffer.unit == "byte" else array.itemsize
+        for expr, stride, extent in zip(buffer.strides, array.strides, array.shape, strict=True):
+            if extent <= 1 and not isinstance(expr, Var):
+                continue
+            if stride % unit:
+                raise LayoutMismatch
+            wanted = values.setdefault(expr, stride // unit) if isinstance(expr, Var) else evaluate(expr, values)
+            if wanted != stride // unit:
+                raise LayoutMismatch
+    return values
+
+
+def evaluate(root: Expr, values: dict[Var, int]) -> int:
+    """Return the value of an integer expression of extents."""
+    done: dict[int, Expr] = {}
+    for node in post_order(root):
+        match node:
+            case Var():
+                done[id(node)] = build.const(values[node], node.dtype)
+            case Binary():
+                done[id(node)] = build.binary(node.op, done[id(node.a)], done[id(node.b)])
+            case Cast():
+                done[id(node)] = build.cast(node.dtype, done[id(node.value)])
+            case Const():
+                done[id(node)] = node
+            case _:
+                raise TypeError(f"{type(node).__name__} in an extent")
+    result = done[id(root)]
+    assert isinstance(result, Const)
+    return int(result.value)

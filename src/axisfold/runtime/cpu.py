@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiling LLVM IR for the host's CPU with llvmlite, which is loaded at the first compile."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from axisfold.errors import CompileError
+
+_lock = threading.Lock()
+_state: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """A compiled function; keeps its code alive.
+
+    Attributes
+    ----------
+    address
+        Address of the function.
+    assembly
+        Returns the machine code as text.
+    """
+
+    address: int
+    assembly: Callable[[], str]
+    _engine: Any
+
+    def function(self, pointers: int, scalars: int) -> Callable[..., int]:
+        """Return a callable of addresses and then integers, which releases the GIL."""
+        kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * scalars
+        return ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.address)
+
+
+def compile_llvm(text: str, name: str) -> MachineCode:
+    """Compile LLVM IR for this machine's instruction set.
+
+    Raises
+    ------
+    CompileError
+        ``I201``: LLVM refused the text.
+    """
+    with _lock:
+        machine, binding = _host()
+        try:
+            module = binding.parse_assembly(text)
+            module.verify()
+        except RuntimeError as error:
+            raise CompileError(
+                f"LLVM refused the code of kernel {name!r}: {error}",
+                code="I201",
+                hint="This is a bug of axisfold; please report it with Function.source().",
+            ) from error
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        _optimize(binding, machine, module)
+        engine = binding.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        address = engine.get_function_address(name)
+    return MachineCode(address, lambda: str(machine.emit_assembly(module)), (engine, module))
+
+
+def _host() -> tuple[Any, Any]:
+    """Return the target machine of this host, made once."""
+    if not _state:
+        from llvmlite import binding
+
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        target = binding.Target.from_default_triple()
+        _state["binding"] = binding
+        _state["new"] = lambda: target.create_target_machine(
+            cpu=binding.get_host_cpu_name(),
+            features=binding.get_host_cpu_features().flatten(),
+            opt=3,
+            jit=True,
+        )
+    return _state["new"](), _state["binding"]
+
+
+def _optimize(binding: Any, machine: Any, module: Any) -> None:
+    """Run LLVM's standard pipeline without its own vectorizers: schedules decide about lanes."""
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    options.loop_unrolling = False
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
