@@ -237,6 +237,12 @@ def test_triangular_domains():
     assert can_prove(k >= i, ragged)
 
 
+def test_a_multiple_of_a_quotient_is_rounded_towards_safety():
+    env = Bounds().extended(y, 0, 2).extended(x, 3, 5)
+    assert not can_prove(y <= (x // 4) * 2, env)
+    assert can_prove(y <= ((x + 1) // 4) * 2, env)
+
+
 def test_a_symbolic_split():
     factor = Var("factor", is_size=True)
     env = Bounds().extended(outer, 0, n // factor).extended(inner, 0, factor)
