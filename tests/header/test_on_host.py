@@ -7,6 +7,10 @@ from collections import Counter
 from header_cases import ALL_CASES
 from header_cases.block import *
 from header_cases.grid import *
+from header_cases.higher_dim import *
+from header_cases.kps_compute import *
+from header_cases.kps_data import *
+from header_cases.torch import *
 from header_cases.types import *
 from header_cases.warp import *
 

@@ -5,6 +5,10 @@
 import pytest
 from header_cases.block import *
 from header_cases.grid import *
+from header_cases.higher_dim import *
+from header_cases.kps_compute import *
+from header_cases.kps_data import *
+from header_cases.torch import *
 from header_cases.types import *
 from header_cases.warp import *
 

@@ -10,7 +10,9 @@ from typing import Any
 from header_support.paths import INCLUDE
 
 
-def compile_text(text: str, arch: str, defines: Sequence[str] = ()) -> tuple[Any, str]:
+def compile_text(
+    text: str, arch: str, defines: Sequence[str] = (), *, default_device: bool = False
+) -> tuple[Any, str]:
     """Compile to cubin; return the object code and the compiler's log."""
     from cuda.core import Program, ProgramOptions
 
@@ -20,6 +22,7 @@ def compile_text(text: str, arch: str, defines: Sequence[str] = ()) -> tuple[Any
         std="c++17",
         include_path=[str(INCLUDE)],
         define_macro=[_macro(define) for define in defines] or None,
+        device_as_default_execution_space=default_device,
     )
     code = Program(text, "c++", options).compile("cubin", logs=log)
     return code, log.getvalue().strip().strip("\0")
@@ -34,9 +37,10 @@ def _macro(define: str) -> Any:
 def compile_file(path: Path, arch: str, defines: tuple[str, ...] = ()) -> tuple[Any, str]:
     """Compile a file, with the files beside it inlined.
 
-    NVRTC has no current folder; a kernel's own ``#include "common.cuh"`` is replaced by the text.
+    NVRTC has no current folder; a kernel's own ``#include "common.cuh"`` is replaced by the text. A
+    file that mentions the option ``-default-device`` is compiled with it.
     """
     text = path.read_text()
     for other in path.parent.glob("*.cuh"):
         text = text.replace(f'#include "{other.name}"', other.read_text())
-    return compile_text(text, arch, defines)
+    return compile_text(text, arch, defines, default_device="-default-device" in text)

@@ -24,10 +24,10 @@ AXISFOLD_DEVICE void higher_dim_tile(const Tx* x, Ty* y, const ReduceOp& reducer
   index_t row = 0;
   // Whole groups of NY rows: NY independent loads, each into an accumulator of its own.
   for (; row + NY <= rows; row += NY) {
-    Tx loaded[NY];
+    Tx loaded[NY] = {};
     MPType lifted[NY];
-    ReadData<Tx, Tx, 1, NY, IsBoundary>(loaded, x + row * left_num, columns, NY * left_num, 1,
-                                        left_num);
+    kps::ReadData<Tx, Tx, 1, NY, IsBoundary>(loaded, x + row * left_num, columns, NY * left_num,
+                                             1, left_num);
     ElementwiseUnary<Tx, MPType, 1, NY>(lifted, loaded, transform);
     if (!IsBoundary || threadIdx.x < columns) {
       Reduce<MPType, 1, NY, ReduceOp, kLocalMode>(result, lifted, reducer, false);
@@ -35,9 +35,10 @@ AXISFOLD_DEVICE void higher_dim_tile(const Tx* x, Ty* y, const ReduceOp& reducer
   }
   // The rows that no group holds, one at a time.
   for (; row < rows; ++row) {
-    Tx loaded;
+    Tx loaded = {};
     MPType lifted;
-    ReadData<Tx, Tx, 1, 1, IsBoundary>(&loaded, x + row * left_num, columns, left_num, 1, left_num);
+    kps::ReadData<Tx, Tx, 1, 1, IsBoundary>(&loaded, x + row * left_num, columns, left_num, 1,
+                                            left_num);
     ElementwiseUnary<Tx, MPType, 1, 1>(&lifted, &loaded, transform);
     if (!IsBoundary || threadIdx.x < columns) {
       Reduce<MPType, 1, 1, ReduceOp, kLocalMode>(result, &lifted, reducer, false);
@@ -47,7 +48,7 @@ AXISFOLD_DEVICE void higher_dim_tile(const Tx* x, Ty* y, const ReduceOp& reducer
 #pragma unroll
   for (int i = 1; i < NY; ++i) total = static_cast<MPType>(reducer(total, result[i]));
   const Ty value = static_cast<Ty>(finalize(total));
-  WriteData<Ty, 1, 1, IsBoundary>(y, &value, columns);
+  kps::WriteData<Ty, 1, 1, IsBoundary>(y, &value, columns);
 }
 
 }  // namespace details
