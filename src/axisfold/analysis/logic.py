@@ -9,7 +9,7 @@ from axisfold.analysis.domains import Bounds
 from axisfold.analysis.intervals import measure
 from axisfold.analysis.linear import Linear, is_index, linear, to_expr
 from axisfold.analysis.prove import never_negative
-from axisfold.ir.build import FALSE, TRUE, as_int, binary, compare
+from axisfold.ir.build import FALSE, TRUE, binary, compare
 from axisfold.ir.expr import (
     Binary,
     Call,
@@ -173,8 +173,3 @@ def _without_common_terms(node: Compare) -> Expr:
     dtype = node.a.dtype
     a, b = to_expr(left, dtype), to_expr(right, dtype)
     return node if a is None or b is None else Compare(node.op, a, b)
-
-
-def as_truth(expr: Expr) -> bool | None:
-    """Return the value of a bool constant, else None."""
-    return bool(expr.value) if isinstance(expr, Const) and as_int(expr) is None else None
