@@ -53,10 +53,10 @@ extern "C" __global__ void reads_unnamed_lane(int32* out) {
   out[threadIdx.x] = value;
 }
 
-// The shift by 32 that makes a mask of no lanes.
+// Lanes that disagree on who takes part.
 extern "C" __global__ void different_masks(int32* out) {
-  const lane_mask mask = threadIdx.x < 8 ? 0xffu : 0xffffffffu;
-  out[threadIdx.x] = __shfl_sync(mask, static_cast<int32>(threadIdx.x), 0);
+  const lane_mask mask = threadIdx.x % 2 == 0 ? 0xffffffffu : 0xfffffffeu;
+  out[threadIdx.x] = __shfl_sync(mask, static_cast<int32>(threadIdx.x), 1);
 }
 
 extern "C" __global__ void missing_barrier(int32* out) {
