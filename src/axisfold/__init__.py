@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""axisfold: a reduction compiler.
+
+Importing it loads NumPy and nothing heavier; everything else comes when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from axisfold import te
+    from axisfold.api.functions import (
+        all,
+        any,
+        argmax,
+        argmin,
+        count_nonzero,
+        logsumexp,
+        max,
+        mean,
+        min,
+        norm,
+        prod,
+        std,
+        sum,
+        var,
+    )
+    from axisfold.api.dispatch import fold
+    from axisfold.build import Function, build, lower
+    from axisfold.config import config
+    from axisfold.dtypes import highest, lowest
+    from axisfold.errors import AxisfoldError
+    from axisfold.headers import include_dir
+    from axisfold.tensor.reducer import Reducer
+
+__version__ = "0.1.0"
+
+_HOMES: Final = {
+    **dict.fromkeys(
+        (
+            "all", "any", "argmax", "argmin", "count_nonzero", "logsumexp", "max", "mean", "min",
+            "norm", "prod", "std", "sum", "var",
+        ),
+        "axisfold.api.functions",
+    ),
+    "fold": "axisfold.api.dispatch",
+    "build": "axisfold.build",
+    "lower": "axisfold.build",
+    "Function": "axisfold.build",
+    "config": "axisfold.config",
+    "highest": "axisfold.dtypes",
+    "lowest": "axisfold.dtypes",
+    "AxisfoldError": "axisfold.errors",
+    "include_dir": "axisfold.headers",
+    "Reducer": "axisfold.tensor.reducer",
+}  # fmt: skip
+
+__all__ = [
+    "AxisfoldError", "Function", "Reducer", "all", "any", "argmax", "argmin", "build", "config",
+    "count_nonzero", "fold", "highest", "include_dir", "logsumexp", "lower", "lowest", "max",
+    "mean", "min", "norm", "prod", "std", "sum", "te", "var",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "te":
+        return importlib.import_module("axisfold.te")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'axisfold' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

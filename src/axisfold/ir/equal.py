@@ -12,7 +12,7 @@ from axisfold.ir.walk import children, post_order
 
 
 @cache
-def _plain_fields(cls: type) -> tuple[str, ...]:
+def plain_fields(cls: type) -> tuple[str, ...]:
     """Names of the fields that are values rather than children."""
     names = (f.name for f in fields(cls))
     return tuple(n for n in names if n not in cls.child_fields)
@@ -22,7 +22,7 @@ def _payload(node: Node) -> tuple[object, ...]:
     """What a node is apart from its children."""
     if isinstance(node, Const):
         return (node.dtype, bit_pattern(node.value, node.dtype))
-    values = tuple(getattr(node, name) for name in _plain_fields(type(node)))
+    values = tuple(getattr(node, name) for name in plain_fields(type(node)))
     shape = tuple(
         len(v) if isinstance(v := getattr(node, name), tuple) else v is None
         for name in node.child_fields

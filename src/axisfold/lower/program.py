@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from axisfold.errors import ArgumentError, ScheduleError
@@ -17,7 +17,12 @@ from axisfold.tensor.tensor import Operation, Tensor
 
 
 def lower_schedule(
-    schedule: Schedule, args: Sequence[Any], name: str = "main", *, any_layout: bool = False
+    schedule: Schedule,
+    args: Sequence[Any],
+    name: str = "main",
+    *,
+    any_layout: bool = False,
+    compact: Collection[Tensor] = (),
 ) -> Kernel:
     """Return the loop nest of a schedule.
 
@@ -32,6 +37,9 @@ def lower_schedule(
     any_layout
         Give every argument byte strides of its own and promise nothing about it, whatever the
         tensors declare.
+    compact
+        Tensors that the caller promises to bind to memory in C order without gaps, although
+        their extents are variable.
 
     Raises
     ------
@@ -42,7 +50,9 @@ def lower_schedule(
     tensors = [_checked(schedule, a, position) for position, a in enumerate(args)]
     if len(set(tensors)) != len(tensors):
         raise ArgumentError("a tensor is named twice in args.", code="A101")
-    storage = {t: any_argument(t) if any_layout else argument(t) for t in tensors}
+    storage = {
+        t: any_argument(t) if any_layout else argument(t, is_compact=t in compact) for t in tensors
+    }
     _check_complete(schedule, storage)
     builder = LoopBuilder(schedule, _by_origin(schedule, storage))
     outputs = tuple(s.buffer for t, s in storage.items() if t.op.body)
@@ -58,6 +68,8 @@ def _checked(schedule: Schedule, arg: Any, position: int) -> Tensor:
             code="A101",
             hint="Extents are bound from the arrays' shapes and are not listed.",
         )
+    if not arg.op.body:
+        return arg  # an input may serve for its extents and strides alone
     try:
         schedule[arg]
     except ScheduleError as error:
@@ -70,17 +82,18 @@ def _checked(schedule: Schedule, arg: Any, position: int) -> Tensor:
 def _by_origin(schedule: Schedule, storage: dict[Tensor, Storage]) -> dict[Tensor, Storage]:
     """Key the storage by the tensors that consumers know, whatever rfactor replaced."""
     return {
-        schedule[tensor].origin_op.output(tensor.value_index): given
-        for tensor, given in storage.items()
+        schedule[t].origin_op.output(t.value_index) if t.op.body else t: given
+        for t, given in storage.items()
     }
 
 
 def _check_complete(schedule: Schedule, storage: dict[Tensor, Storage]) -> None:
-    given = {(id(schedule[t]), t.value_index) for t in storage}
+    given = {(id(schedule[t].origin_op), t.value_index) for t in storage if t.op.body}
+    given |= {(id(t.op), t.value_index) for t in storage}
     for stage in schedule.stages:
         needed = stage.is_output or not stage.op.body
         for tensor in stage.origin_op.outputs if needed else ():
-            if (id(stage), tensor.value_index) not in given:
+            if (id(stage.origin_op), tensor.value_index) not in given:
                 what = "output" if stage.is_output else "input"
                 raise ArgumentError(
                     f"{what} {tensor.name!r} is not among args.",

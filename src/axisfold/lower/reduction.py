@@ -14,9 +14,7 @@ from axisfold.tensor.reduce import Reduce
 Resolve = Callable[[Expr], Expr]
 
 
-def store_all(
-    targets: Sequence[Storage], indices: Sequence[Expr], values: Sequence[Expr]
-) -> Stmt:
+def store_all(targets: Sequence[Storage], indices: Sequence[Expr], values: Sequence[Expr]) -> Stmt:
     """Store one value in each target; every value is computed before any is stored."""
     stores = [t.store(indices, v) for t, v in zip(targets, values, strict=True)]
     if len(values) == 1 or all(isinstance(v, Const) for v in values):

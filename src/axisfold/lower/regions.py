@@ -166,8 +166,14 @@ def _union(
 ) -> list[tuple[Expr, Expr]]:
     merged = []
     for (low_a, high_a), (low_b, high_b) in zip(a, b, strict=True):
-        low = low_a if low_a == low_b or can_prove(low_a <= low_b, env) else _least(low_a, low_b, env)
-        high = high_a if high_a == high_b or can_prove(high_a >= high_b, env) else _most(high_a, high_b, env)
+        low = (
+            low_a if low_a == low_b or can_prove(low_a <= low_b, env) else _least(low_a, low_b, env)
+        )
+        high = (
+            high_a
+            if high_a == high_b or can_prove(high_a >= high_b, env)
+            else _most(high_a, high_b, env)
+        )
         merged.append((low, high))
     return merged
 

@@ -25,7 +25,9 @@ class Storage:
 
     def offset(self, indices: Sequence[Expr]) -> Expr:
         """Return the flat offset of an element, in the buffer's stride unit."""
-        local = [i if build.is_const(m, 0) else i - m for i, m in zip(indices, self.mins, strict=True)]
+        local = [
+            i if build.is_const(m, 0) else i - m for i, m in zip(indices, self.mins, strict=True)
+        ]
         if not self.buffer.is_compact:
             terms = [i * s for i, s in zip(local, self.buffer.strides, strict=True)]
             return _total(terms)
@@ -50,11 +52,12 @@ def _total(terms: Sequence[Expr]) -> Expr:
     return total
 
 
-def argument(tensor: Tensor) -> Storage:
+def argument(tensor: Tensor, *, is_compact: bool = False) -> Storage:
     """Return the storage of an argument.
 
     A placeholder's own strides count.  Otherwise a tensor with a variable extent may have any
-    strides, and one with constant extents (or computed ones) is compact.
+    strides unless ``is_compact`` promises otherwise, and one with constant extents (or computed
+    ones) is compact.
     """
     op = tensor.op
     zeros = tuple(build.const(0, e.dtype) for e in tensor.shape)
@@ -64,7 +67,7 @@ def argument(tensor: Tensor) -> Storage:
         buffer = Buffer(tensor.name, tensor.dtype, tensor.shape, op.strides, op.unit, facts=facts)
         return Storage(buffer, zeros)
     strides: tuple[Expr, ...] = ()
-    if any(isinstance(extent, Var) for extent in tensor.shape):
+    if not is_compact and any(isinstance(extent, Var) for extent in tensor.shape):
         strides = tuple(Var("stride", extent.dtype) for extent in tensor.shape)
     return Storage(Buffer(tensor.name, tensor.dtype, tensor.shape, strides, facts=facts), zeros)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from axisfold.config import config
@@ -16,6 +16,7 @@ from axisfold.passes.unroll_loops import unroll_loops
 from axisfold.passes.vectorize_loops import vectorize_loops
 from axisfold.passes.widen_indices import widen_indices
 from axisfold.schedule.schedule import Schedule
+from axisfold.tensor.tensor import Tensor
 
 Pass = Callable[[Kernel], Kernel]
 
@@ -39,10 +40,19 @@ DEVICE: Final[tuple[Pass, ...]] = (
 
 
 def legible(
-    schedule: Schedule, args: Sequence[Any], name: str = "main", *, any_layout: bool = False
+    schedule: Schedule,
+    args: Sequence[Any],
+    name: str = "main",
+    *,
+    any_layout: bool = False,
+    compact: Collection[Tensor] = (),
 ) -> Kernel:
-    """Return the loop nest of a schedule as people read it: what ``lower`` prints."""
-    return _run(LEGIBLE, lower_schedule(schedule, args, name, any_layout=any_layout), "loops")
+    """Return the loop nest of a schedule as people read it: what ``lower`` prints.
+
+    The parameters are those of :func:`axisfold.lower.program.lower_schedule`.
+    """
+    kernel = lower_schedule(schedule, args, name, any_layout=any_layout, compact=compact)
+    return _run(LEGIBLE, kernel, "loops")
 
 
 def device(kernel: Kernel) -> Kernel:

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a call to a launch: a dictionary look-up when the signature was seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axisfold.api.catalog import Row
+from axisfold.api.fold import Launch, as_array, bind, member_of
+from axisfold.dtypes import parse
+from axisfold.errors import ArgumentError
+from axisfold.tensor.reducer import Reducer
+
+MAX_SIGNATURES: Final = 4096
+
+_launches: dict[Hashable, Launch] = {}
+
+
+def _remember(key: Hashable, launch: Launch) -> None:
+    """Keep a launch; a program of endlessly many shapes starts over now and then."""
+    if len(_launches) >= MAX_SIGNATURES:
+        _launches.clear()
+    _launches[key] = launch
+
+
+def make_function(row: Row) -> Callable[..., Any]:
+    """Return the function of a row of the catalogue."""
+    if row.takes_dtype:
+
+        def with_dtype(
+            x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None
+        ) -> Any:
+            return reduce_named(row, x, axis, keepdims, dtype)
+
+        function: Callable[..., Any] = with_dtype
+    else:
+
+        def plain(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+            return reduce_named(row, x, axis, keepdims, None)
+
+        function = plain
+    function.__name__ = function.__qualname__ = row.name
+    function.__module__ = "axisfold"
+    function.__doc__ = _docstring(row)
+    return function
+
+
+def reduce_named(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
+    """Run a named reduction."""
+    if type(x) is np.ndarray:
+        key = (row.name, x.dtype, x.shape, x.strides, axis, keepdims, dtype)
+        try:
+            launch = _launches.get(key)
+        except TypeError:  # a list of axes, or an axis that the slow path refuses
+            return _first(row, x, axis, keepdims, dtype)(x)
+        if launch is not None:
+            return launch(x)
+        array = as_array(x)
+        launch = _first(row, array, axis, keepdims, dtype)
+        if array is x:
+            _remember(key, launch)
+        return launch(array)
+    array = as_array(x)
+    return _first(row, array, axis, keepdims, dtype)(array)
+
+
+def _first(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Launch:
+    wanted = None if dtype is None else parse(dtype)
+    member, needs = member_of(row.name, parse(x.dtype), wanted)
+    return bind([x], [member], axis, bool(keepdims), [row.name] if needs else [])
+
+
+def fold(
+    x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None
+) -> Any:
+    """Fold arrays with any reducer.
+
+    Parameters
+    ----------
+    x : array_like or tuple of array_like
+        Input of shape ``(*kept, *folded)`` in any order of axes and any strides; a tuple is
+        several inputs, broadcast against each other.
+    reducer : str, Reducer, or list of these
+        Name of a reduction of the catalogue, or your own.  A list is folded in one read of
+        memory and gives a named tuple of results.
+    axis : None, int or tuple of int
+        Folded axes; None for all, ``()`` for none (each element is folded by itself).
+    keepdims : bool
+        Leave the folded axes in the result with extent 1.
+    dtype : dtype-like
+        Dtype of the result, where the reduction has a choice.
+
+    Returns
+    -------
+    numpy.ndarray or scalar, or a named tuple of them
+        Of the kept axes' shape.  Floating results of a Reducer take the input's float dtype.
+
+    Raises
+    ------
+    ArgumentError
+        ``A304`` no array, ``A305`` unknown reduction, ``A306`` no reducer.
+    AxisError
+        ``A301`` out of range, ``A302`` named twice, ``A303`` not an integer.
+    DTypeError
+        ``D101`` unsupported dtype, ``D301`` no such reduction of complex elements.
+    EmptyError
+        ``A308``: a reduction without identity folds no elements.
+    ReducerError
+        The reducer does not fit the inputs.
+
+    Examples
+    --------
+    >>> import numpy as np, axisfold
+    >>> axisfold.fold(np.arange(6.0).reshape(2, 3), ["min", "max"], axis=1)
+    FoldResult(min=array([0., 3.]), max=array([2., 5.]))
+    """
+    inputs = x if isinstance(x, tuple) else (x,)
+    items = list(reducer) if isinstance(reducer, list) else [reducer]
+    if not items:
+        raise ArgumentError("fold was given no reducer.", code="A306", hint="Pass a name or a Reducer.")
+    key = _fold_key(inputs, items, axis, keepdims, dtype)
+    launch = None if key is None else _launches.get(key)
+    if launch is not None:
+        return launch(*inputs)
+    arrays = [as_array(v, f"input {n}") for n, v in enumerate(inputs)]
+    launch = _bind_fold(arrays, items, axis, keepdims, dtype)
+    if key is not None and all(a is b for a, b in zip(arrays, inputs, strict=True)):
+        _remember(key, launch)
+    return launch(*arrays)
+
+
+def _fold_key(
+    inputs: Sequence[Any], items: Sequence[Any], axis: Any, keepdims: bool, dtype: Any
+) -> Hashable | None:
+    """Return the signature of a call, None if it cannot be remembered."""
+    if not all(type(v) is np.ndarray for v in inputs):
+        return None
+    if not all(isinstance(i, (str, Reducer)) for i in items):
+        return None
+    layouts = tuple((v.dtype, v.shape, v.strides) for v in inputs)
+    key = (layouts, tuple(items), axis, keepdims, dtype)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _bind_fold(
+    arrays: Sequence[Any], items: Sequence[Any], axis: Any, keepdims: bool, dtype: Any
+) -> Launch:
+    wanted = None if dtype is None else parse(dtype)
+    chosen = [member_of(item, parse(arrays[0].dtype), wanted) for item in items]
+    needs = [item for item, (_, needed) in zip(items, chosen, strict=True) if needed]
+    return bind(arrays, [m for m, _ in chosen], axis, bool(keepdims), needs)
+
+
+def _docstring(row: Row) -> str:
+    dtype_entry = (
+        "dtype : dtype-like\n    Dtype to convert elements to, and of the result.\n"
+        if row.takes_dtype
+        else ""
+    )
+    empty = (
+        "EmptyError\n    ``A308``: no elements are folded into an element of the result.\n"
+        if row.needs_elements
+        else ""
+    )
+    return f"""{row.summary}
+
+Parameters
+----------
+x : array_like
+    Input of any strides and order.
+axis : None, int or tuple of int
+    Folded axes; None for all, ``()`` for none.
+keepdims : bool
+    Leave the folded axes in the result with extent 1.
+{dtype_entry}
+Returns
+-------
+numpy.ndarray or scalar
+    Of the kept axes' shape, in NumPy's dtype.
+
+Raises
+------
+AxisError
+    ``A301`` out of range, ``A302`` named twice, ``A303`` not an integer.
+DTypeError
+    ``D101``: dtype not supported.
+{empty}"""

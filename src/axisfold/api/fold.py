@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fold(): any reducer over any axes of strided arrays; the path of a new signature."""
+
+from __future__ import annotations
+
+import operator
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from axisfold.api.catalog import CATALOG, Row
+from axisfold.dtypes import DType, parse
+from axisfold.errors import ArgumentError, AxisError, DTypeError, EmptyError, ResourceError, ShapeError
+from axisfold.ir.expr import Var
+from axisfold.plan.canonical import Problem, canonicalize
+from axisfold.plan.compose import LayoutClass
+from axisfold.plan.planner import Plan, plan
+from axisfold.tensor.reducer import Reducer
+from axisfold.tensor.tensor import Tensor
+from axisfold.tensor.trace import Member, Traced, trace
+
+Array = np.ndarray[Any, Any]
+
+
+def normalize_axes(axis: Any, rank: int) -> frozenset[int]:
+    """Return the folded axes as non-negative positions.
+
+    Raises
+    ------
+    AxisError
+        ``A301``: out of range; ``A302``: named twice; ``A303``: not an integer.
+    """
+    if axis is None:
+        return frozenset(range(rank))
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    found: list[int] = []
+    for item in given:
+        try:
+            position = operator.index(item)
+        except TypeError as error:
+            raise AxisError(
+                f"axis {item!r} is not an integer.", code="A303", hint="Use an integer or a tuple of them."
+            ) from error
+        if isinstance(item, bool) or not -rank <= position < rank:
+            valid = f"from {-rank} to {rank - 1}" if rank else "none: it has no axes"
+            raise AxisError(
+                f"axis {item!r} is out of range for an array of {rank} axes.",
+                code="A301",
+                hint=f"Valid axes are {valid}.",
+            )
+        found.append(position % rank)
+    if len(set(found)) != len(found):
+        raise AxisError(
+            f"axis {axis!r} names an axis twice.", code="A302", hint="Name each axis once."
+        )
+    return frozenset(found)
+
+
+def as_array(value: Any, name: str = "x") -> Array:
+    """Return a native NumPy array for an array, a scalar or nested lists of numbers.
+
+    Raises
+    ------
+    DTypeError
+        ``D101``: elements are no numbers.
+    ArgumentError
+        ``A304``: the value is no array.
+    """
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(
+            f"{name} is no array: {error}.", code="A304", hint="Pass a NumPy array or nested lists of numbers."
+        ) from error
+    parse(array.dtype)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def resolve_row(op: str) -> Row:
+    """Return the row of a named reduction.
+
+    Raises
+    ------
+    ArgumentError
+        ``A305``: there is no such reduction.
+    """
+    row = CATALOG.get(op)
+    if row is None:
+        raise ArgumentError(
+            f"unknown reduction {op!r}.", code="A305", hint=f"Known are {', '.join(CATALOG)}; or pass a Reducer."
+        )
+    return row
+
+
+def member_of(item: Any, dtype: DType, wanted: DType | None, **options: Any) -> tuple[Member, bool]:
+    """Return a fold's member for a name or a Reducer, and whether it needs elements.
+
+    Raises
+    ------
+    ArgumentError
+        ``A306``: neither a name nor a Reducer.
+    DTypeError
+        ``D301``: complex elements have no such reduction.
+    """
+    if isinstance(item, Reducer):
+        return Member(item, None, wanted), False
+    if not isinstance(item, str):
+        raise ArgumentError(
+            f"{item!r} is neither the name of a reduction nor a Reducer.",
+            code="A306",
+            hint=f"Names are {', '.join(CATALOG)}.",
+        )
+    row = resolve_row(item)
+    source = wanted or dtype
+    if source.is_complex and not row.takes_complex:
+        raise DTypeError(
+            f"{row.name} of {source} is not defined.", code="D301", hint="Fold real numbers, such as abs(x)."
+        )
+    compute = row.compute(source)
+    result = row.result(source) if wanted is None or not row.takes_dtype else _result(row, wanted)
+    return Member(row.make(**options), None if compute == dtype else compute, result), row.needs_elements
+
+
+def _result(row: Row, wanted: DType) -> DType:
+    """The dtype asked for; real for functions whose results are real."""
+    return row.result(wanted) if row.result(wanted).kind != wanted.kind and wanted.is_complex else wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How one result array is made.
+
+    Attributes
+    ----------
+    dtype
+        Its NumPy dtype.
+    parts
+        Byte offsets of its real components.
+    """
+
+    dtype: np.dtype[Any]
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A bound signature: everything about a call but the addresses.
+
+    Attributes
+    ----------
+    entry
+        The machine code.
+    inputs
+        For each real component: which array, and the byte offset of its first element.
+    outputs
+        How results are made.
+    scalars
+        Extents and strides.
+    compact
+        Shape of the results as the kernel writes them.
+    arrange
+        Brings a compact result into the caller's shape.
+    wrap
+        Packs several results, None for one.
+    plan
+        The plan behind the entry.
+    """
+
+    entry: Callable[..., int]
+    inputs: tuple[tuple[int, int], ...]
+    index_count: int
+    outputs: tuple[Output, ...]
+    scalars: tuple[int, ...]
+    compact: tuple[int, ...]
+    arrange: Callable[[Array], Any]
+    wrap: Callable[..., Any] | None
+    plan: Plan
+
+    def __call__(self, *arrays: Array) -> Any:
+        """Run on arrays of this signature and return new results."""
+        pointers = [a.__array_interface__["data"][0] for a in arrays]
+        results = [np.empty(self.compact, o.dtype) for o in self.outputs]
+        addresses = [pointers[which] + offset for which, offset in self.inputs]
+        addresses += [0] * self.index_count
+        for result, output in zip(results, self.outputs, strict=True):
+            base = result.__array_interface__["data"][0]
+            addresses += [base + part for part in output.parts]
+        if self.entry(*addresses, *self.scalars):
+            raise ResourceError("a fold could not allocate its intermediate results.", code="X201")
+        arranged = [self.arrange(r) for r in results]
+        return arranged[0] if self.wrap is None else self.wrap(*arranged)
+
+
+def bind(
+    arrays: Sequence[Array],
+    members: Sequence[Member],
+    axis: Any,
+    keepdims: bool,
+    needs_elements: Sequence[str] = (),
+) -> Launch:
+    """Plan a fold and return it bound to the arrays' signature.
+
+    Parameters
+    ----------
+    arrays
+        Inputs, broadcast against each other.
+    members
+        Reducers.
+    axis, keepdims
+        As NumPy's.
+    needs_elements
+        Names of those reductions that have no result without elements.
+
+    Raises
+    ------
+    ShapeError
+        ``A307``: the inputs do not broadcast.
+    EmptyError
+        ``A308``: a reduction without identity folds no elements.
+    """
+    shape, strides = _broadcast(arrays)
+    reduced = normalize_axes(axis, len(shape))
+    _check_elements(shape, reduced, needs_elements)
+    traced = trace(members, [parse(a.dtype) for a in arrays])
+    ordered = traced.combiner.is_ordered
+    problem = canonicalize(shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index)
+    kind, steps = problem.inner([a.itemsize for a in arrays])
+    # A complex element is two real ones, so its components do not lie side by side.
+    steps = tuple("any" if a.dtype.kind == "c" else s for a, s in zip(arrays, steps, strict=True))
+    layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps)
+    planned = plan(traced, layout)
+    return _launch(planned, problem, traced, arrays, shape, reduced, keepdims)
+
+
+def _broadcast(arrays: Sequence[Array]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    if len(arrays) == 1:
+        return arrays[0].shape, [arrays[0].strides]
+    try:
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    except ValueError as error:
+        shapes = ", ".join(str(a.shape) for a in arrays)
+        raise ShapeError(
+            f"inputs of shapes {shapes} do not broadcast.", code="A307", hint="Align the shapes from the last axis."
+        ) from error
+    return shape, [np.broadcast_to(a, shape).strides for a in arrays]
+
+
+def _check_elements(shape: Sequence[int], reduced: frozenset[int], names: Sequence[str]) -> None:
+    if not names or prod(shape[a] for a in reduced):
+        return
+    if prod(n for a, n in enumerate(shape) if a not in reduced):
+        empty = sorted(a for a in reduced if shape[a] == 0)
+        raise EmptyError(
+            f"{names[0]} of no elements has no value: axis {empty[0]} of shape {tuple(shape)} is empty.",
+            code="A308",
+            hint="Check the shape first, or fold a reducer that has an identity.",
+        )
+
+
+def _launch(
+    planned: Plan,
+    problem: Problem,
+    traced: Traced,
+    arrays: Sequence[Array],
+    shape: Sequence[int],
+    reduced: frozenset[int],
+    keepdims: bool,
+) -> Launch:
+    inputs = []
+    for which, (array, parts) in enumerate(zip(arrays, traced.elements, strict=True)):
+        step = array.itemsize // len(parts)
+        inputs += [(which, problem.offsets[which] + step * n) for n in range(len(parts))]
+    outputs = tuple(
+        Output(
+            r.dtype.to_numpy(),
+            tuple(n * r.dtype.itemsize // len(r.parts) for n in range(len(r.parts))),
+        )
+        for r in traced.results
+    )
+    compact = tuple(shape[a] for a in problem.out_axes)
+    names = [r.name for r in traced.results]
+    wrap = namedtuple("FoldResult", _field_names(names)) if len(names) > 1 else None  # type: ignore[misc]  # noqa: PYI024
+    return Launch(
+        planned.compiled.entry,
+        tuple(inputs),
+        int(planned.graph.index is not None),
+        outputs,
+        _scalar_values(planned, problem),
+        compact,
+        _arrangement(problem, shape, reduced, keepdims),
+        wrap,
+        planned,
+    )
+
+
+def _field_names(names: Sequence[str]) -> list[str]:
+    """Return distinct names for the fields of a tuple of results."""
+    used: dict[str, int] = {}
+    fields = []
+    for name in names:
+        base = name if name.isidentifier() and not name.startswith("_") else "result"
+        used[base] = used.get(base, 0) + 1
+        fields.append(base if used[base] == 1 else f"{base}_{used[base]}")
+    return fields
+
+
+def _scalar_values(planned: Plan, problem: Problem) -> tuple[int, ...]:
+    """Return the kernel's extents and strides, in its order."""
+    values: dict[Var, int] = {}
+    axes = [*problem.kept, *problem.reduced]
+
+    def note(expr: Any, value: int) -> None:
+        if isinstance(expr, Var):
+            values[expr] = value
+
+    for which, parts in enumerate(planned.graph.inputs):
+        for tensor in parts:
+            for axis, extent, stride in zip(axes, tensor.shape, _strides(tensor), strict=True):
+                note(extent, axis.extent)
+                note(stride, axis.strides[which])
+    if planned.graph.index is not None:
+        for axis, stride in zip(problem.reduced, _strides(planned.graph.index), strict=True):
+            note(stride, axis.index_stride)
+    _note_results(planned, problem, note)
+    return tuple(values[v] for v in planned.compiled.scalars)
+
+
+def _note_results(planned: Plan, problem: Problem, note: Callable[[Any, int], None]) -> None:
+    """Note the strides of complex results' parts: two real numbers an element, in kept order."""
+    buffers = {b.name: b for b in planned.compiled.ir.outputs}
+    for result in planned.graph.results:
+        step = 2
+        strides = buffers[result.name].strides
+        for axis, stride in zip(reversed(problem.kept), reversed(strides), strict=False):
+            note(stride, step)
+            step *= axis.extent
+
+
+def _strides(tensor: Tensor) -> Sequence[Any]:
+    return tensor.op.strides  # type: ignore[attr-defined, no-any-return]
+
+
+def _arrangement(
+    problem: Problem, shape: Sequence[int], reduced: frozenset[int], keepdims: bool
+) -> Callable[[Array], Any]:
+    """Return the function that brings a compact result into the caller's shape."""
+    final = tuple(
+        1 if a in reduced else n for a, n in enumerate(shape) if keepdims or a not in reduced
+    )
+    order = tuple(int(i) for i in np.argsort(problem.out_axes))
+    flips = tuple(slice(None, None, -1) if i in problem.flipped else slice(None) for i in range(len(order)))
+    is_sorted = order == tuple(range(len(order)))
+    if not final:
+        return lambda result: result[()]
+    if is_sorted and not problem.flipped:
+        return lambda result: result.reshape(final)
+    if not problem.flipped:
+        return lambda result: result.transpose(order).reshape(final)
+    return lambda result: np.ascontiguousarray(result[flips].transpose(order)).reshape(final)

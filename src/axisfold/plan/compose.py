@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The te computation of a canonical problem: inputs, the folded state, the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from axisfold.dtypes import INT64
+from axisfold.ir import build
+from axisfold.ir.buffer import Facts
+from axisfold.ir.expr import Expr, Var
+from axisfold.ir.walk import substitute
+from axisfold.plan.canonical import Inner
+from axisfold.tensor.axis import Axis, make_axis
+from axisfold.tensor.compute import ComputeOp, make_compute
+from axisfold.tensor.reduce import make_reduce
+from axisfold.tensor.tensor import Tensor, placeholder, size_var
+from axisfold.tensor.trace import Traced
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutClass:
+    """What a kernel is compiled for; extents and strides are arguments of the kernel.
+
+    Attributes
+    ----------
+    kept, reduced
+        Number of kept and folded axes.
+    inner_kind
+        Which kind the innermost axis is of.
+    inner_steps
+        How each input steps along it: one element, not at all, or by any stride.
+    """
+
+    kept: int
+    reduced: int
+    inner_kind: str
+    inner_steps: tuple[Inner, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A te computation with its arguments.
+
+    Attributes
+    ----------
+    inputs
+        For each input the placeholders of its real components.
+    index
+        A placeholder without memory whose strides are those of the element index, or None.
+    state
+        The folded state, one tensor for each component.
+    results
+        The results' components, in order.
+    """
+
+    inputs: tuple[tuple[Tensor, ...], ...]
+    index: Tensor | None
+    state: tuple[Tensor, ...]
+    results: tuple[Tensor, ...]
+
+    @property
+    def args(self) -> list[Tensor]:
+        """All tensors that the kernel's caller binds, in order."""
+        inputs = [t for parts in self.inputs for t in parts]
+        return [*inputs, *([self.index] if self.index is not None else []), *self.results]
+
+
+class Composer:
+    """Builds the computation of one layout class."""
+
+    def __init__(self, traced: Traced, layout: LayoutClass) -> None:
+        self.traced, self.layout = traced, layout
+        # A full fold has one result: an axis of one element gives its stages a loop to stand in.
+        self.kept_extents: list[Expr] = [
+            size_var(f"n{i}", "int64") for i in range(layout.kept)
+        ] or [build.const(1, INT64)]
+        self.reduced_extents: list[Expr] = [
+            size_var(f"m{i}", "int64") for i in range(layout.reduced)
+        ]
+
+    def graph(self) -> Graph:
+        """Return the plain computation: fold every element, then finalize."""
+        inputs = self.inputs()
+        index = self.index_strides()
+        kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
+        folded = [self._axis(f"k{n}", e, "reduce") for n, e in enumerate(self.reduced_extents)]
+        here = [a.var for a in (*kept, *folded)]
+        mapping = self.elements(inputs, here, index)
+        traced = self.traced
+        body = make_reduce(
+            traced.combiner,
+            [substitute(e, mapping) for e in traced.lifted],
+            folded,
+            absorb=[substitute(e, mapping) for e in traced.absorb],
+        )
+        state = make_compute("state", tuple(kept), body)
+        return Graph(inputs, index, state.outputs, self.finalize(state).outputs)
+
+    def inputs(self) -> tuple[tuple[Tensor, ...], ...]:
+        """Return a placeholder for each real component of each input."""
+        rank_shape = [*self._kept_shape(), *self.reduced_extents]
+        found = []
+        for position, parts in enumerate(self.traced.elements):
+            strides = self._strides(position, len(rank_shape), parts[0].dtype.itemsize)
+            found.append(
+                tuple(
+                    placeholder(
+                        rank_shape, v.dtype, v.name, strides=strides, unit="byte", facts=Facts()
+                    )
+                    for v in parts
+                )
+            )
+        return tuple(found)
+
+    def _kept_shape(self) -> list[Expr]:
+        return self.kept_extents if self.layout.kept else []
+
+    def _strides(self, position: int, rank: int, itemsize: int) -> list[Expr]:
+        strides: list[Expr] = [Var(f"s{position}_{axis}", INT64) for axis in range(rank)]
+        inner = self.layout.kept - 1 if self.layout.inner_kind == "kept" else rank - 1
+        step = self.layout.inner_steps[position]
+        if step != "any":
+            strides[inner] = build.const(itemsize if step == "unit" else 0, INT64)
+        return strides
+
+    def index_strides(self) -> Tensor | None:
+        """Return the placeholder that carries the strides of the element index."""
+        if not self.traced.uses_index:
+            return None
+        strides = [Var(f"index_stride{n}", INT64) for n in range(self.layout.reduced)]
+        return placeholder(self.reduced_extents, "int64", "index", strides=strides, unit="byte")
+
+    def elements(
+        self, inputs: Sequence[Sequence[Tensor]], here: Sequence[Expr], index: Tensor | None
+    ) -> dict[Var, Expr]:
+        """Return what the traced element and index variables stand for at loop position ``here``."""
+        place = here if self.layout.kept else here[1:]
+        mapping: dict[Var, Expr] = {
+            variable: tensor[tuple(place)]
+            for variables, tensors in zip(self.traced.elements, inputs, strict=True)
+            for variable, tensor in zip(variables, tensors, strict=True)
+        }
+        if index is not None:
+            flat: Expr = build.const(0, INT64)
+            strides = index.op.strides  # type: ignore[attr-defined]
+            for axis, stride in zip(here[len(self.kept_extents) :], strides, strict=True):
+                flat = flat + axis * stride
+            mapping[self.traced.index] = flat
+        return mapping
+
+    def finalize(self, state: ComputeOp) -> ComputeOp:
+        """Return the stage of the results."""
+        axes = tuple(self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents))
+        here = tuple(a.var for a in axes)
+        count: Expr = build.const(1, INT64)
+        for extent in self.reduced_extents:
+            count = count * extent
+        mapping: dict[Var, Expr] = {
+            v: t[here] for v, t in zip(self.traced.combiner.lhs, state.outputs, strict=True)
+        }
+        mapping[self.traced.count] = count
+        body = [substitute(p, mapping) for r in self.traced.results for p in r.parts]
+        return make_compute("result", axes, body)
+
+    @staticmethod
+    def _axis(name: str, extent: Expr, kind: str) -> Axis:
+        return make_axis(name, build.const(0, INT64), extent, kind)  # type: ignore[arg-type]
+
+
+

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a layout class and traced reducers to a compiled kernel, at most once for each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+from axisfold.build import Compiled
+from axisfold.passes.pipelines import legible
+from axisfold.plan.compose import Composer, Graph, LayoutClass
+from axisfold.plan.rules_cpu import RULES, Rule
+from axisfold.schedule.schedule import Schedule, create_schedule
+from axisfold.target import Target
+from axisfold.tensor.key import expression_key
+from axisfold.tensor.tensor import Tensor
+from axisfold.tensor.trace import Traced
+
+HOST: Final = Target("llvm")
+
+_plans: dict[Hashable, Plan] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A planned kernel.
+
+    Attributes
+    ----------
+    layout
+        The layout class it serves.
+    rule
+        The rule that wrote the schedule.
+    graph, schedule
+        The te computation and its schedule.
+    compiled
+        The kernel.
+    """
+
+    layout: LayoutClass
+    rule: Rule
+    graph: Graph
+    schedule: Schedule
+    compiled: Compiled
+
+
+def traced_key(traced: Traced) -> Hashable:
+    """Return what two traces share when the same kernel serves both."""
+    results = [p for r in traced.results for p in r.parts]
+    roots = [
+        *(v for parts in traced.elements for v in parts), *traced.combiner.lhs,
+        *traced.combiner.rhs, traced.index, traced.count, traced.tile_count,
+        *traced.combiner.result, *traced.combiner.identity, *traced.lifted, *traced.absorb,
+        *results, *(p.source for p in traced.tile_passes), *traced.tile_state,
+    ]  # fmt: skip
+    shape = (len(traced.elements), len(traced.combiner.lhs), len(results), len(traced.tile_passes))
+    return (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
+
+
+def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
+    """Return the plan of a layout class; the same class is planned once."""
+    key = (traced_key(traced), layout, target)
+    found = _plans.get(key)
+    if found is None:
+        with _lock:
+            found = _plans.get(key)
+            if found is None:
+                found = _plans[key] = make_plan(traced, layout, target)
+    return found
+
+
+def make_plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
+    """Write te and schedule by the first rule that applies."""
+    rule = next(r for r in RULES if r.applies(layout, traced))
+    graph = Composer(traced, layout).graph()
+    schedule = create_schedule(graph.results[0].op)
+    rule.schedule(schedule, graph, traced, target)
+    kernel = legible(schedule, graph.args, f"{rule.name}_fold", compact=_real_results(traced, graph))
+    return Plan(layout, rule, graph, schedule, Compiled(kernel))
+
+
+def _real_results(traced: Traced, graph: Graph) -> list[Tensor]:
+    """Return the results that are compact; the parts of a complex one lie two apart."""
+    sizes = [len(r.parts) for r in traced.results for _ in r.parts]
+    return [t for t, size in zip(graph.results, sizes, strict=True) if size == 1]
