@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import fields
 from functools import cache
+from typing import Any, cast
 
 from axisfold.dtypes import bit_pattern
 from axisfold.ir.expr import Const, Node, Var
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import children
 
 
 @cache
-def plain_fields(cls: type) -> tuple[str, ...]:
+def plain_fields(cls: Hashable) -> tuple[str, ...]:
     """Names of the fields that are values rather than children."""
-    names = (f.name for f in fields(cls))
-    return tuple(n for n in names if n not in cls.child_fields)
+    kind = cast("type[Any]", cls)
+    return tuple(f.name for f in fields(kind) if f.name not in kind.child_fields)
 
 
 def _payload(node: Node) -> tuple[object, ...]:
@@ -49,17 +51,22 @@ def structural_equal(a: Node, b: Node) -> bool:
 
 def structural_hash(root: Node) -> int:
     """Return a hash that equal trees share; cached in each node."""
-    try:
-        return root._hash  # type: ignore[attr-defined, no-any-return]
-    except AttributeError:
-        pass
-    for node in post_order(root):
+    stack = [root]
+    while stack:
+        node = stack[-1]
         if hasattr(node, "_hash"):
+            stack.pop()
+            continue
+        below = children(node)
+        missing = [child for child in below if not hasattr(child, "_hash")]
+        if missing:
+            stack.extend(missing)
             continue
         if isinstance(node, Var):
             value = object.__hash__(node)
         else:
-            parts = (child._hash for child in children(node))  # type: ignore[attr-defined]
+            parts = (child._hash for child in below)  # type: ignore[attr-defined]
             value = hash((type(node).__name__, _payload(node), *parts))
         object.__setattr__(node, "_hash", value)
+        stack.pop()
     return root._hash  # type: ignore[attr-defined, no-any-return]

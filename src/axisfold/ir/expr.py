@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 
+import numpy as np
+
 from axisfold.dtypes import BOOL, INT32, DType, Scalar
 from axisfold.errors import ExpressionError
 from axisfold.ir.operators import Operators
@@ -51,20 +53,35 @@ class Node:
         return structural_equal(self, other)
 
     def __hash__(self) -> int:
-        from axisfold.ir.equal import structural_hash
+        try:
+            return self._hash  # type: ignore[attr-defined, no-any-return]
+        except AttributeError:
+            from axisfold.ir.equal import structural_hash
 
-        return structural_hash(self)
+            return structural_hash(self)
 
 
 def _refuse_comparison(node: Node, other: object) -> bool:
     """Return False, or raise where ``expr == 3`` was meant to build a comparison."""
-    if isinstance(node, Expr) and isinstance(other, (bool, int, float)):
+    if isinstance(node, Expr):
+        refuse_number(other)
+    return False
+
+
+def refuse_number(other: object) -> None:
+    """Raise where ``x == 3`` was meant to build a comparison.
+
+    Raises
+    ------
+    ExpressionError
+        ``E101``: ``other`` is a number.
+    """
+    if isinstance(other, (bool, int, float, np.generic)):
         raise ExpressionError(
             f"`==` compares the structure of expressions, and {other!r} is none.",
             code="E101",
             hint=f"Write expr.equal({other!r}) to build a comparison.",
         )
-    return False
 
 
 class Expr(Node, Operators):
@@ -122,9 +139,10 @@ class Cast(Expr):
 class Binary(Expr):
     """``a op b`` on equal dtypes.
 
-    Integers wrap.  ``div`` is for floats.  floordiv and floormod round to −inf, truncdiv and
-    truncmod to zero; a zero divisor gives 0.  min and max let a NaN through and order −0 < +0
-    (IEEE 754-2019 minimum and maximum).  ``and`` and ``or`` are for bool.
+    Integers wrap, and only they have bitand, bitor, bitxor and the four divisions: floordiv and
+    floormod round to −inf, truncdiv and truncmod to zero; a zero divisor gives 0 for all four.
+    ``div`` is for floats.  min and max let a NaN through and order −0 < +0 (IEEE 754-2019 minimum
+    and maximum).  ``and`` and ``or`` are for bool.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("a", "b")
@@ -205,8 +223,8 @@ class Call(Expr):
 class Load(Expr):
     """Read ``buffer`` at a flat offset in the buffer's stride unit.
 
-    ``mask``: lanes that are read (the others are 0).  ``align``: proven alignment of the address
-    in bytes, 0 for that of one element.  ``cache``: how long the line should live.
+    ``mask``: lanes of a vector that are read (the others are 0).  ``align``: proven alignment of
+    the address in bytes, 0 for that of one element.  ``cache``: how long the line should live.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("index", "mask")

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from axisfold.analysis.affine import linear_form
 from axisfold.analysis.bounds import Bounds, symbolic_bounds
@@ -12,8 +12,8 @@ from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.expr import Call, Compare, Expr, Var
-from axisfold.ir.stmt import For, If, Kernel, Stmt
-from axisfold.ir.walk import children, uses
+from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.walk import children, rewrite, uses
 from axisfold.passes.rewriter import StmtRewriter, renamed_loops
 
 
@@ -46,40 +46,44 @@ class _Partition(StmtRewriter):
         if loop.kind != "serial" or loop.stop is not None:
             return super().visit_for(loop)
         inside = self.bounds.extended(loop.var, loop.min, loop.extent)
-        edge, removable = self._edge(loop, inside)
-        if edge is None:
+        guards = list(_guards(loop.body, inside, frozenset()))
+        edges = {g.condition: e for g in guards if (e := _edge(loop.var, g, may_hold=False)) is not None}
+        if not edges:
             return super().visit_for(loop)
-        rounds = self._rounds(loop, edge)
-        interior = For(loop.var, loop.min, rounds, "serial", _without(loop.body, removable))
+        first = self._rounds(loop, edges.values())
+        interior = For(loop.var, loop.min, first, "serial", _without(loop.body, set(edges)))
         tail = For(
-            loop.var, simplify(loop.min + rounds, self.bounds),
-            simplify(loop.extent - rounds, self.bounds), "serial", loop.body,
+            loop.var, simplify(loop.min + first, self.bounds),
+            simplify(self._last(loop, guards) - first, self.bounds), "serial", _rolled(loop.body),
         )  # fmt: skip
         return build.seq(super().visit_for(interior), super().visit_for(renamed_loops(tail)))
 
-    def _edge(self, loop: For, inside: Bounds) -> tuple[Expr | None, set[Expr]]:
-        """Return the first round at which a guard may fail, and the guards that hold before."""
-        edge: Expr | None = None
-        removable: set[Expr] = set()
-        for found in _guards(loop.body, inside, frozenset()):
-            limit = _limit(loop.var, found)
-            if limit is None:
-                continue
-            removable.add(found.condition)
-            if edge is None or edge == limit:
-                edge = limit
-            else:
-                edge = build.minimum(edge, limit)
-        return edge, removable
-
-    def _rounds(self, loop: For, edge: Expr) -> Expr:
+    def _rounds(self, loop: For, edges: Iterable[Expr]) -> Expr:
         """Return how many rounds the interior has, at least 0 and at most all."""
-        rounds = simplify(edge - loop.min, self.bounds)
-        if not can_prove(rounds <= loop.extent, self.bounds):
-            rounds = build.minimum(rounds, loop.extent)
-        if not can_prove(rounds >= 0, self.bounds):
-            rounds = build.maximum(rounds, 0)
-        return simplify(rounds, self.bounds)
+        rounds = loop.extent
+        for edge in dict.fromkeys(edges):
+            rounds = self._smaller(simplify(edge - loop.min, self.bounds), rounds)
+        return self._not_negative(rounds)
+
+    def _last(self, loop: For, guards: Sequence[_Found]) -> Expr:
+        """Return after how many rounds nothing happens any more: a guard of the whole body fails."""
+        rounds = loop.extent
+        for guard in guards:
+            if not _covers(loop.body, guard.condition):
+                continue
+            end = _edge(loop.var, guard, may_hold=True)
+            if end is not None:
+                rounds = self._smaller(simplify(end - loop.min, self.bounds), rounds)
+        return self._not_negative(rounds)
+
+    def _smaller(self, a: Expr, b: Expr) -> Expr:
+        if can_prove(a <= b, self.bounds):
+            return a
+        return b if can_prove(b <= a, self.bounds) else build.minimum(a, b)
+
+    def _not_negative(self, rounds: Expr) -> Expr:
+        known = can_prove(rounds >= 0, self.bounds)
+        return simplify(rounds if known else build.maximum(rounds, 0), self.bounds)
 
 
 def _guards(stmt: Stmt, bounds: Bounds, inner: frozenset[Var]) -> Iterator[_Found]:
@@ -98,11 +102,12 @@ def _guards(stmt: Stmt, bounds: Bounds, inner: frozenset[Var]) -> Iterator[_Foun
                     yield from _guards(child, bounds, inner)  # type: ignore[arg-type]
 
 
-def _limit(var: Var, found: _Found) -> Expr | None:
-    """Return the first value of ``var`` for which ``lhs < rhs`` may fail, if it is linear in it.
+def _edge(var: Var, found: _Found, *, may_hold: bool) -> Expr | None:
+    """Return the first value of ``var`` for which ``lhs < rhs`` fails, if it is linear in it.
 
-    With rhs − lhs = rest − c·var, the guard holds for all inner rounds while
-    c·var < min(rest), that is for var < ceil(min(rest) / c).
+    With rhs − lhs = rest − c·var, the guard holds in *all* inner rounds while
+    c·var < min(rest), that is for var < ceil(min(rest) / c); it holds in *some* (``may_hold``)
+    while c·var < max(rest).
     """
     condition = found.condition.args[0]  # type: ignore[attr-defined]
     if not isinstance(condition, Compare) or condition.op != "lt":
@@ -116,12 +121,35 @@ def _limit(var: Var, found: _Found) -> Expr | None:
     if step is None or step >= 0:
         return None
     try:
-        least, _ = symbolic_bounds(gap[1], found.bounds, set(found.inner))
+        least, most = symbolic_bounds(gap[1], found.bounds, set(found.inner))
     except UnsupportedError:
         return None
-    if uses(least, found.inner | {var}):
+    rest = most if may_hold else least
+    if uses(rest, found.inner | {var}):
         return None
-    return simplify(build.ceildiv(least, -step), found.bounds)
+    return simplify(build.ceildiv(rest, -step), found.bounds)
+
+
+def _covers(stmt: Stmt, guard: Expr) -> bool:
+    """Return whether everything in a statement stands under a guard."""
+    match stmt:
+        case If():
+            under = stmt.condition == guard or _covers(stmt.then, guard)
+            return under and stmt.otherwise is None
+        case For() | Let() | Allocate():
+            return _covers(stmt.body, guard)
+        case Seq():
+            return all(_covers(part, guard) for part in stmt.body)
+        case Store():
+            return False
+
+
+def _rolled(stmt: Stmt) -> Stmt:
+    """Return a tail's body with its unrolled loops serial: it runs once, and code has a price."""
+    return rewrite(
+        stmt,
+        lambda n: replace(n, kind="serial") if isinstance(n, For) and n.kind == "unrolled" else n,
+    )
 
 
 def _without(stmt: Stmt, guards: set[Expr]) -> Stmt:

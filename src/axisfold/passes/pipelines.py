@@ -30,12 +30,12 @@ DEVICE: Final[tuple[Pass, ...]] = (
     partition_loops,
     # Then lanes, so that what is left of a guard inside a vector becomes a mask.
     vectorize_loops,
-    # After it: the bodies that are written out are vector statements already.
-    unroll_loops,
-    # Written-out rounds have constant indices now; fold them.
-    simplify_program,
-    # Last: nothing above needs to know that offsets are wider than the variables declared.
+    # Nothing above needs to know that offsets are wider than the variables declared.
     widen_indices,
+    # Before bodies multiply: each is simplified once.
+    simplify_program,
+    # Last: written-out rounds differ in constants only, which fold as they are put in.
+    unroll_loops,
 )
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar, assert_never
 
 from axisfold.analysis.bounds import Bounds
 from axisfold.ir import build
-from axisfold.ir.expr import Expr, Node, Var
+from axisfold.ir.expr import Binary, Compare, Expr, Node, Var
 from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import post_order, rebuild, rewrite
 
@@ -119,6 +119,23 @@ def rename(stmt: S, fresh: Mapping[Var, Var]) -> S:
                 return fresh.get(node, node)
             case For() | Let() if node.var in fresh:
                 return replace(node, var=fresh[node.var])
+            case _:
+                return node
+
+    return rewrite(stmt, rule)
+
+
+def fold_substitute(stmt: S, mapping: Mapping[Var, Expr]) -> S:
+    """Replace variables and fold what becomes constant by it."""
+
+    def rule(node: Node) -> Node:
+        match node:
+            case Var():
+                return mapping.get(node, node)
+            case Binary():
+                return build.binary(node.op, node.a, node.b)
+            case Compare():
+                return build.compare(node.op, node.a, node.b)
             case _:
                 return node
 

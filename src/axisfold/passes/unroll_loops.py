@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from axisfold.ir import build
 from axisfold.ir.stmt import For, Kernel, Stmt
-from axisfold.ir.walk import substitute
-from axisfold.passes.rewriter import StmtRewriter, renamed_loops
+from axisfold.passes.rewriter import StmtRewriter, fold_substitute, renamed_loops
 
 
 def unroll_loops(kernel: Kernel) -> Kernel:
@@ -25,7 +24,7 @@ class _Unroller(StmtRewriter):
         body = self.visit_inside(loop, loop.body)
         return build.seq(
             *(
-                renamed_loops(substitute(body, {loop.var: loop.min + step}))
+                renamed_loops(fold_substitute(body, {loop.var: loop.min + step}))
                 for step in range(extent)
             )
         )

@@ -33,7 +33,7 @@ def vectorize_loops(kernel: Kernel) -> Kernel:
     return _Pass().run(kernel)
 
 
-class _NoVectorForm(Exception):  # noqa: N818  (control flow inside this file)
+class _NoVectorForm(Exception):
     """The loop stays scalar."""
 
 
@@ -140,7 +140,9 @@ class _Lanes:
             case Call():
                 return Call(node.name, tuple(wide), node.dtype.with_lanes(self.lanes))
             case Load():
-                return Load(node.buffer, parts[0], wide[1] if node.mask else None, node.align, node.cache)
+                return Load(
+                    node.buffer, parts[0], wide[1] if node.mask else None, node.align, node.cache
+                )
             case _:
                 raise _NoVectorForm
 

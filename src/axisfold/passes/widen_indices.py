@@ -111,7 +111,9 @@ class _Widener(StmtRewriter):
             return build.compare(node.op, wide[id(node.a)], wide[id(node.b)])
         if isinstance(node, Load):
             mask = None if node.mask is None else value[id(node.mask)]
-            return Load(self.buffer(node.buffer), wide[id(node.index)], mask, node.align, node.cache)
+            return Load(
+                self.buffer(node.buffer), wide[id(node.index)], mask, node.align, node.cache
+            )
         return rebuild(node, parts)
 
     def visit_for(self, loop: For) -> Stmt:
@@ -139,4 +141,3 @@ def _may_be_index(node: Expr) -> bool:
     if isinstance(node, Cast):
         return node.value.dtype.is_integer and node.dtype.kind == "int" and node.dtype.bits >= 32
     return isinstance(node, (Var, Const, Binary, Ramp, Broadcast))
-
