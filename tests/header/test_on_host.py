@@ -6,6 +6,7 @@ from collections import Counter
 
 from header_cases import ALL_CASES
 from header_cases.block import *
+from header_cases.examples import *
 from header_cases.grid import *
 from header_cases.higher_dim import *
 from header_cases.kps_compute import *

@@ -4,6 +4,7 @@
 
 import pytest
 from header_cases.block import *
+from header_cases.examples import *
 from header_cases.grid import *
 from header_cases.higher_dim import *
 from header_cases.kps_compute import *

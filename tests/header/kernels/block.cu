@@ -2,15 +2,18 @@
 #include "common.cuh"
 
 // Two reductions in a row share the scratch: the second must not disturb slow readers of the first.
+// The first one reduces the next block's data, so that a mix-up shows.
 #define KERNEL_block(name, T, Op, order)                                                        \
   extern "C" __global__ void name(const T* x, T* first, T* all) {                               \
     __shared__ block_scratch<T> scratch;                                                        \
     const index_t block = blockIdx.x;                                                           \
+    const index_t next = (block + 1) % gridDim.x;                                               \
     const T value = x[block * block_threads() + thread_rank()];                                 \
-    const T result = block_reduce<Result::first, order>(value, Op{}, scratch);                  \
+    const T other = x[next * block_threads() + thread_rank()];                                  \
+    const T result = block_reduce<Result::first, order>(other, Op{}, scratch);                  \
     all[block * block_threads() + thread_rank()] =                                              \
         block_reduce<Result::all, order>(value, Op{}, scratch);                                 \
-    if (thread_rank() == 0) first[block] = result;                                              \
+    if (thread_rank() == 0) first[next] = result;                                               \
   }
 // clang-format off
 KERNEL_block(sum_i32, int32, plus<int32>, Order::any)
@@ -47,6 +50,8 @@ extern "C" __global__ void groups(const affine* x, affine* first, affine* all, u
   __shared__ block_scratch<affine> scratch;
   const uint32 i = thread_rank();
   const affine result = block_reduce_groups<Result::first>(x[i], size, compose{}, scratch);
+  const affine reversed = x[block_threads() - 1 - i];
+  block_reduce_groups<Result::all>(reversed, size, compose{}, scratch);
   all[i] = block_reduce_groups<Result::all>(x[i], size, compose{}, scratch);
   if (i % size == 0) first[i / size] = result;
 }
@@ -54,6 +59,8 @@ extern "C" __global__ void groups(const affine* x, affine* first, affine* all, u
 extern "C" __global__ void segments(const affine* x, const uint8* heads, affine* out) {
   const uint32 i = thread_rank();
   const affine once = block_reduce_segments(x[i], heads[i] != 0, compose{});
+  const affine reversed = x[block_threads() - 1 - i];
+  block_reduce_segments(reversed, i % 50 == 0, compose{});
   const affine twice = block_reduce_segments(x[i], heads[i] != 0, compose{});
   out[i] = once.scale == twice.scale && once.shift == twice.shift ? once : affine{0, 0};
 }

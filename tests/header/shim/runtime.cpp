@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdarg>
 #include <cstdint>
@@ -335,30 +336,69 @@ class Block {
     return source >= first && source < first + width ? source : lane;
   }
 
-  void schedule() {
-    std::vector<std::size_t> sequence(fibres_.size());
-    for (std::size_t i = 0; i < sequence.size(); ++i) sequence[i] = i;
-    if (launch_.order == 1) {
-      for (std::size_t i = 0; i < sequence.size(); ++i) sequence[i] = sequence.size() - 1 - i;
-    }
-    for (;;) {
-      if (launch_.order >= 2) {
-        for (std::size_t i = sequence.size(); i > 1; --i) {
-          random_ = random_ * 1664525u + 1013904223u;
-          std::swap(sequence[i - 1], sequence[(random_ >> 8) % i]);
-        }
+  void resume(std::size_t index) {
+    current_ = index;
+    swapcontext(&scheduler_, &fibres_[index].context);
+  }
+
+  // Runs one warp for as long as it can, lanes in turn. Returns whether anything ran.
+  bool run_warp(std::size_t warp) {
+    bool ran = false;
+    for (bool again = true; again && !stopped_;) {
+      again = false;
+      const std::size_t end = std::min(fibres_.size(), warp * 32 + 32);
+      for (std::size_t i = warp * 32; i < end && !stopped_; ++i) {
+        if (fibres_[i].state != State::ready) continue;
+        resume(i);
+        again = ran = true;
       }
-      std::size_t ran = 0;
+    }
+    return ran;
+  }
+
+  // One turn of all threads. An unfair order lets one warp run ahead up to the next barrier that
+  // holds it, while others have not moved yet: that is where a missing barrier shows.
+  bool run_turn() {
+    const std::size_t warps = (fibres_.size() + 31) / 32;
+    bool ran = false;
+    switch (launch_.order) {
+      case 0:  // the last warp runs ahead
+        for (std::size_t left = warps; left > 0 && !stopped_;) {
+          const unsigned phase = phase_;
+          ran |= run_warp(--left);
+          if (phase != phase_) left = warps;
+        }
+        break;
+      case 1:  // the first warp runs ahead
+        for (std::size_t warp = 0; warp < warps && !stopped_;) {
+          const unsigned phase = phase_;
+          ran |= run_warp(warp++);
+          if (phase != phase_) warp = 0;
+        }
+        break;
+      default:  // lanes at random
+        sequence_.resize(fibres_.size());
+        for (std::size_t i = 0; i < sequence_.size(); ++i) sequence_[i] = i;
+        for (std::size_t i = sequence_.size(); i > 1; --i) {
+          random_ = random_ * 1664525u + 1013904223u;
+          std::swap(sequence_[i - 1], sequence_[(random_ >> 8) % i]);
+        }
+        for (const std::size_t i : sequence_) {
+          if (stopped_) break;
+          if (fibres_[i].state != State::ready) continue;
+          resume(i);
+          ran = true;
+        }
+    }
+    return ran;
+  }
+
+  void schedule() {
+    for (;;) {
+      const bool ran = run_turn();
+      if (stopped_) return;
       std::size_t returned = 0;
       std::size_t clustered = 0;
-      for (const std::size_t i : sequence) {
-        if (fibres_[i].state == State::ready) {
-          current_ = i;
-          ++ran;
-          swapcontext(&scheduler_, &fibres_[i].context);
-          if (stopped_) return;
-        }
-      }
       for (const Fibre& fibre : fibres_) {
         returned += fibre.state == State::returned;
         clustered += fibre.state == State::at_cluster_barrier;
@@ -367,7 +407,7 @@ class Block {
       if (clustered == fibres_.size()) {
         if (!wait_for_cluster()) return;
         for (Fibre& fibre : fibres_) fibre.state = State::ready;
-      } else if (ran == 0) {
+      } else if (!ran) {
         launch_.fail(deadlock());
         return;
       }
@@ -427,6 +467,7 @@ class Block {
   unsigned phase_ = 0;
   int votes_[2] = {0, 0};
   unsigned random_ = 0;
+  std::vector<std::size_t> sequence_;
   bool stopped_ = false;
 };
 
@@ -482,7 +523,7 @@ extern "C" int simt_launch(simt::Thunk thunk, char* (*anchor)(), void** argument
   launch.order = order;
   const unsigned blocks = grid[0] * grid[1] * grid[2];
   for (unsigned step = 0; step < blocks && launch.fault.empty(); step += cluster) {
-    const unsigned first = order % 2 == 1 ? blocks - cluster - step : step;
+    const unsigned first = order == 0 ? blocks - cluster - step : step;
     const auto run = [&](unsigned rank) {
       const unsigned linear = first + rank;
       const simt::uint3 index = {linear % grid[0], linear / grid[0] % grid[1],

@@ -4,6 +4,16 @@
 Each takes a fixture ``machine``: tests/header runs them on the host, tests/gpu/header on a device.
 """
 
-from header_cases import block, grid, higher_dim, kps_compute, kps_data, torch, types, warp
+from header_cases import (
+    block,
+    examples,
+    grid,
+    higher_dim,
+    kps_compute,
+    kps_data,
+    torch,
+    types,
+    warp,
+)
 
-ALL_CASES = (block, grid, higher_dim, kps_compute, kps_data, torch, types, warp)
+ALL_CASES = (block, examples, grid, higher_dim, kps_compute, kps_data, torch, types, warp)

@@ -125,12 +125,13 @@ def test_states_of_odd_size(machine: Machine) -> None:
 @pytest.mark.parametrize("block", [*BLOCKS, *SHAPED])
 def test_order_is_preserved(machine: Machine, block: Any) -> None:
     threads = size(block)
-    x = affine(threads, threads)
-    first, everyone = np.zeros(1, AFFINE), np.zeros(threads, AFFINE)
-    machine.launch(SOURCE, "compose_block", 1, block, x, first, everyone)
-    expected = composed(x)
-    assert same_affine(first[0], expected)
-    assert all(same_affine(item, expected) for item in everyone)
+    x = affine(2 * threads, threads).reshape(2, threads)
+    first, everyone = np.zeros(2, AFFINE), np.zeros((2, threads), AFFINE)
+    machine.launch(SOURCE, "compose_block", 2, block, x, first, everyone)
+    for row in range(2):
+        expected = composed(x[row])
+        assert same_affine(first[row], expected)
+        assert all(same_affine(item, expected) for item in everyone[row])
 
 
 @pytest.mark.parametrize("threads", [20, 32, 64, 200, 1024])
