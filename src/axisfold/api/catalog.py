@@ -124,6 +124,12 @@ def _absorb_logsumexp(a: Any, x: Any) -> dict[str, Any]:
     return {"m": m, "s": te.select(x > a.m, a.s * scale + 1.0, a.s + scale)}
 
 
+def _tile_logsumexp(t: Any) -> dict[str, Any]:
+    """One rescaling for each run."""
+    m = t.max(lambda x: te.cast(FLOAT64, x))
+    return {"m": m, "s": t.sum(lambda x: _scale(te.cast(FLOAT64, x), m))}
+
+
 # Blue, "A portable Fortran program to find the Euclidean norm of a vector", 1978, with the
 # constants for float64 of Anderson, "Algorithm 978: safe scaling in the level 1 BLAS", 2017.
 _SMALL, _BIG = 2.0**-511, 2.0**486
@@ -258,6 +264,7 @@ COUNT_NONZERO = Reducer(
 LOGSUMEXP = Reducer(
     "logsumexp", {"m": "acc", "s": "acc"}, {"m": -float("inf"), "s": 0}, lambda x: {"m": x, "s": 1.0},
     _merge_logsumexp, lambda a: a.m + te.log(a.s), absorb=_absorb_logsumexp,
+    tile=_tile_logsumexp,
 )  # fmt: skip
 NORM = Reducer(
     "norm", {"big": "float64", "medium": "float64", "small": "float64"},

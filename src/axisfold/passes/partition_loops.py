@@ -34,11 +34,15 @@ def partition_loops(kernel: Kernel) -> Kernel:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A guard inside a loop, with the domains of the loops between."""
+    """A guard inside a loop, with the domains of the loops between.
+
+    ``inner`` are the variables of these loops, ``serial`` those of the serial ones among them.
+    """
 
     condition: Expr
     bounds: Bounds
-    inner: frozenset[Var]
+    inner: frozenset[Var] = frozenset()
+    serial: frozenset[Var] = frozenset()
 
 
 class _Partition(StmtRewriter):
@@ -46,8 +50,15 @@ class _Partition(StmtRewriter):
         if loop.kind != "serial" or loop.stop is not None:
             return super().visit_for(loop)
         inside = self.bounds.extended(loop.var, loop.min, loop.extent)
-        guards = list(_guards(loop.body, inside, frozenset()))
-        edges = {g.condition: e for g in guards if (e := _edge(loop.var, g, may_hold=False)) is not None}
+        # A guard is taken out of the innermost serial loop that moves it: less code doubles.
+        guards = [
+            g
+            for g in _guards(loop.body, _Found(build.TRUE, inside))
+            if not uses(g.condition, g.serial)
+        ]
+        edges = {
+            g.condition: e for g in guards if (e := _edge(loop.var, g, may_hold=False)) is not None
+        }
         if not edges:
             return super().visit_for(loop)
         first = self._rounds(loop, edges.values())
@@ -86,20 +97,23 @@ class _Partition(StmtRewriter):
         return simplify(rounds if known else build.maximum(rounds, 0), self.bounds)
 
 
-def _guards(stmt: Stmt, bounds: Bounds, inner: frozenset[Var]) -> Iterator[_Found]:
-    """Yield every likely guard below a statement."""
+def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
+    """Yield every likely guard below a statement; ``at`` tells the loops passed so far."""
     match stmt:
         case If(condition):
             if isinstance(condition, Call) and condition.name == "likely":
-                yield _Found(condition, bounds, inner)
-            yield from _guards(stmt.then, bounds, inner)
+                yield replace(at, condition=condition)
+            yield from _guards(stmt.then, at)
         case For():
-            inside = bounds.extended(stmt.var, stmt.min, stmt.extent)
-            yield from _guards(stmt.body, inside, inner | {stmt.var})
+            serial = at.serial | {stmt.var} if stmt.kind == "serial" else at.serial
+            inside = at.bounds.extended(stmt.var, stmt.min, stmt.extent)
+            yield from _guards(
+                stmt.body, replace(at, bounds=inside, inner=at.inner | {stmt.var}, serial=serial)
+            )
         case _:
             for child in children(stmt):
                 if not isinstance(child, Expr):
-                    yield from _guards(child, bounds, inner)  # type: ignore[arg-type]
+                    yield from _guards(child, at)  # type: ignore[arg-type]
 
 
 def _edge(var: Var, found: _Found, *, may_hold: bool) -> Expr | None:

@@ -53,12 +53,16 @@ class Graph:
         The folded state, one tensor for each component.
     results
         The results' components, in order.
+    tiles
+        The reductions over short runs that the state is made of, in order; () if it folds
+        elements.
     """
 
     inputs: tuple[tuple[Tensor, ...], ...]
     index: Tensor | None
     state: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
+    tiles: tuple[Tensor, ...] = ()
 
     @property
     def args(self) -> list[Tensor]:
@@ -97,6 +101,62 @@ class Composer:
         )
         state = make_compute("state", tuple(kept), body)
         return Graph(inputs, index, state.outputs, self.finalize(state).outputs)
+
+    def tiled_graph(self, rows: int) -> Graph:
+        """Return the computation by tiles: each run of ``rows`` elements becomes one state.
+
+        A run lies along the last folded axis.  The reducer's ``tile`` says how its state follows
+        from te reductions over the run, which become stages of their own; the state then merges
+        whole runs.
+        """
+        inputs = self.inputs()
+        index = self.index_strides()
+        *others, last = self.reduced_extents
+        extents = [*others, build.ceildiv(last, rows)]
+        tiles = self._tiles(inputs, index, extents, rows)
+        kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
+        folded = [self._axis(f"k{n}", e, "reduce") for n, e in enumerate(extents)]
+        here = tuple(a.var for a in (*kept, *folded))
+        mapping: dict[Var, Expr] = {
+            p.result: t[here] for p, t in zip(self.traced.tile_passes, tiles, strict=True)
+        }
+        mapping[self.traced.tile_count] = self._tile_length(here[-1], rows)
+        source = [substitute(e, mapping) for e in self.traced.tile_state]
+        state = make_compute("state", tuple(kept), make_reduce(self.traced.combiner, source, folded))
+        results = self.finalize(state).outputs
+        return Graph(inputs, index, state.outputs, results, tuple(tiles))
+
+    def _tiles(
+        self,
+        inputs: Sequence[Sequence[Tensor]],
+        index: Tensor | None,
+        extents: Sequence[Expr],
+        rows: int,
+    ) -> list[Tensor]:
+        """Return a stage for each pass over a tile; later ones read the earlier."""
+        made: list[Tensor] = []
+        for number, tile_pass in enumerate(self.traced.tile_passes):
+            kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
+            outer = [self._axis(f"t{n}", e, "data") for n, e in enumerate(extents)]
+            run = self._axis("r", build.const(rows, INT64), "reduce")
+            here = tuple(a.var for a in (*kept, *outer))
+            position = here[-1] * rows + run.var
+            mapping = self.elements(inputs, [*here[:-1], position], index)
+            mapping[self.traced.tile_count] = self._tile_length(here[-1], rows)
+            mapping.update(
+                {p.result: t[here] for p, t in zip(self.traced.tile_passes, made, strict=False)}
+            )
+            body = make_reduce(
+                tile_pass.combiner,
+                [substitute(tile_pass.source, mapping)],
+                run,
+                where=build.likely(position < self.reduced_extents[-1]),
+            )
+            made.append(make_compute(f"tile{number}", (*kept, *outer), body).output(0))
+        return made
+
+    def _tile_length(self, tile: Expr, rows: int) -> Expr:
+        return build.minimum(self.reduced_extents[-1] - tile * rows, rows)
 
     def inputs(self) -> tuple[tuple[Tensor, ...], ...]:
         """Return a placeholder for each real component of each input."""

@@ -75,7 +75,8 @@ def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
 def make_plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
     """Write te and schedule by the first rule that applies."""
     rule = next(r for r in RULES if r.applies(layout, traced))
-    graph = Composer(traced, layout).graph()
+    composer = Composer(traced, layout)
+    graph = composer.graph() if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
     schedule = create_schedule(graph.results[0].op)
     rule.schedule(schedule, graph, traced, target)
     kernel = legible(schedule, graph.args, f"{rule.name}_fold", compact=_real_results(traced, graph))

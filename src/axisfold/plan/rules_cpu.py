@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
 from axisfold.target import Target
+from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
 
 Scheduler = Callable[[Schedule, Graph, Traced, Target], None]
@@ -20,7 +22,7 @@ Scheduler = Callable[[Schedule, Graph, Traced, Target], None]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A way to schedule a class of problems.
+    """A way to compute and schedule a class of problems.
 
     Attributes
     ----------
@@ -32,17 +34,23 @@ class Rule:
         Why its schedule suits the class, in one sentence.
     schedule
         Applies the primitives.
+    tile_rows
+        Length of the runs that the computation goes by; None folds elements.
     """
 
     name: str
     applies: Callable[[LayoutClass, Traced], bool]
     reason: str
     schedule: Scheduler
+    tile_rows: int | None = None
 
 
 REGISTERS: Final = 16
 COLUMN_TILE_BYTES: Final = 8192
 COLUMN_ROWS: Final = 8
+ROW_RUN: Final = 1024
+COLUMN_RUN: Final = 32
+COLUMN_RUN_BYTES: Final = 1 << 15
 
 
 def lanes(traced: Traced, target: Target) -> int:
@@ -67,27 +75,75 @@ def _is_vectorizable(layout: LayoutClass, traced: Traced) -> bool:
 
 def _row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Lanes along the row: partial states in registers, folded at the end of each row."""
-    state, result = graph.state, s[graph.results[0]]
-    inner = s[state[0]].op.reduce_axis[-1]
-    width, many = lanes(traced, target), accumulators(traced)
-    _, block = s[state[0]].split(inner, factor=width * many)
-    _, lane = s[state[0]].split(block, factor=width)
-    by_lane: Any = s.rfactor(state, lane, factor_axis=-1)
-    first = by_lane[0] if isinstance(by_lane, tuple) else by_lane
-    by_vector: Any = s.rfactor(by_lane, s[first].op.reduce_axis[-1], factor_axis=-2)
-    second = by_vector[0] if isinstance(by_vector, tuple) else by_vector
-    for tensor in (state[0], first, second):
-        s[tensor].compute_at(result, result.op.axis[-1])
-    stage = s[second]
+    result = s[graph.results[0]]
+    s[graph.state[0]].compute_at(result, result.op.axis[-1])
+    _fold_by_lanes(
+        s, graph.state, result, result.op.axis[-1], lanes(traced, target), accumulators(traced)
+    )
+
+
+def _fold_by_lanes(
+    s: Schedule, tensors: Any, parent: Stage, axis: Axis, width: int, many: int
+) -> None:
+    """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
+
+    The partial states are factored out twice, lanes first: the vectors are then folded lane by
+    lane, and only the lanes of the last vector one by one.
+    """
+    first = tensors[0] if isinstance(tensors, tuple) else tensors
+    _, block = s[first].split(s[first].op.reduce_axis[-1], factor=width * many)
+    _, lane = s[first].split(block, factor=width)
+    by_lane: Any = s.rfactor(tensors, lane, factor_axis=-1)
+    vectors = by_lane[0] if isinstance(by_lane, tuple) else by_lane
+    by_vector: Any = s.rfactor(by_lane, s[vectors].op.reduce_axis[-1], factor_axis=-2)
+    elements = by_vector[0] if isinstance(by_vector, tuple) else by_vector
+    s[vectors].compute_at(parent, axis)
+    s[elements].compute_at(parent, axis)
+    stage = s[elements]
     vector, lane = stage.op.axis[-2:]
     stage.reorder(*stage.op.reduce_axis, vector, lane)
     stage.unroll(vector)
     stage.vectorize(lane)
-    stage = s[first]
+    stage = s[vectors]
     stage.reorder(stage.op.reduce_axis[0], stage.op.axis[-1])
     stage.unroll(stage.op.reduce_axis[0])
     stage.vectorize(stage.op.axis[-1])
-    s[state[0]].unroll(s[state[0]].op.reduce_axis[0])
+    s[first].unroll(s[first].op.reduce_axis[0])
+
+
+def _tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """A run of the row at a time: each pass over it by lanes, from the first-level cache."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    state.compute_at(result, result.op.axis[-1])
+    run = state.op.reduce_axis[-1]
+    for tensor, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
+        s[tensor].compute_at(state, run)
+        width = max(target.vector_bytes // tile_pass.result.dtype.itemsize, 1)
+        _fold_by_lanes(s, tensor, state, run, width, accumulators(traced))
+
+
+def _tiled_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """A block of rows and columns at a time: each pass over it from the first-level cache."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    width = lanes(traced, target)
+    itemsize = max(v.dtype.itemsize for parts in traced.elements for v in parts)
+    tile = max(COLUMN_RUN_BYTES // (COLUMN_RUN * itemsize) // width, 1) * width
+    outer, inner = result.split(result.op.axis[-1], factor=tile)
+    _, lane = result.split(inner, factor=width)
+    result.vectorize(lane)
+    state.compute_at(result, outer)
+    vector, lane = state.split(state.op.axis[-1], factor=width)
+    state.reorder(*state.op.reduce_axis, vector, lane)
+    state.vectorize(lane)
+    for tensor in reversed(graph.tiles):
+        stage = s[tensor]
+        stage.compute_at(state, state.op.reduce_axis[-1])
+        column = stage.op.axis[len(result.op.axis) - 1]
+        vector, lane = stage.split(column, factor=width)
+        rows, row = stage.split(stage.op.reduce_axis[0], factor=COLUMN_ROWS)
+        stage.reorder(rows, vector, row, lane)
+        stage.unroll(row)
+        stage.vectorize(lane)
 
 
 def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -114,24 +170,48 @@ def _general(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     state.compute_at(result, result.op.axis[-1])
 
 
+def _is_row(layout: LayoutClass, traced: Traced) -> bool:
+    return _is_vectorizable(layout, traced) and layout.inner_kind == "reduced"
+
+
+def _is_column(layout: LayoutClass, traced: Traced) -> bool:
+    return _is_vectorizable(layout, traced) and layout.inner_kind == "kept"
+
+
 RULES: Final = (
     Rule(
+        "tiled_row",
+        lambda c, t: _is_row(c, t) and bool(t.tile_passes),
+        "the folded axis is contiguous and the reducer has a form for short runs: each run is "
+        "read from the first-level cache by plain vector reductions",
+        _tiled_row,
+        ROW_RUN,
+    ),
+    Rule(
+        "tiled_column",
+        lambda c, t: _is_column(c, t) and bool(t.tile_passes),
+        "the kept axis is contiguous and the reducer has a form for short runs: a block of rows "
+        "and columns is read from the first-level cache, lanes stand for columns",
+        _tiled_column,
+        COLUMN_RUN,
+    ),
+    Rule(
         "full",
-        lambda c, t: _is_vectorizable(c, t) and c.inner_kind == "reduced" and c.kept == 0,
+        lambda c, t: _is_row(c, t) and c.kept == 0,
         "everything is folded and memory is contiguous: several vectors of partial states in "
         "registers read one long row",
         _row,
     ),
     Rule(
         "row",
-        lambda c, t: _is_vectorizable(c, t) and c.inner_kind == "reduced",
+        _is_row,
         "the folded axis is contiguous: several vectors of partial states in registers read each "
         "row, and are folded at its end",
         _row,
     ),
     Rule(
         "column",
-        lambda c, t: _is_vectorizable(c, t) and c.inner_kind == "kept",
+        _is_column,
         "the kept axis is contiguous: lanes stand for columns, and a tile of states stays in the "
         "first-level cache while rows stream past it",
         _column,
