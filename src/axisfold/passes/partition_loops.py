@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from axisfold.analysis.affine import linear_form
 from axisfold.analysis.bounds import Bounds, symbolic_bounds
-from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.analysis.simplify import simplify
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.expr import Call, Compare, Expr, Var
@@ -64,17 +64,16 @@ class _Partition(StmtRewriter):
         first = self._rounds(loop, edges.values())
         interior = For(loop.var, loop.min, first, "serial", _without(loop.body, set(edges)))
         tail = For(
-            loop.var, simplify(loop.min + first, self.bounds),
-            simplify(self._last(loop, guards) - first, self.bounds), "serial", _rolled(loop.body),
-        )  # fmt: skip
+            loop.var, loop.min + first, self._last(loop, guards) - first, "serial", _rolled(loop.body)
+        )
         return build.seq(super().visit_for(interior), super().visit_for(renamed_loops(tail)))
 
     def _rounds(self, loop: For, edges: Iterable[Expr]) -> Expr:
         """Return how many rounds the interior has, at least 0 and at most all."""
         rounds = loop.extent
         for edge in dict.fromkeys(edges):
-            rounds = self._smaller(simplify(edge - loop.min, self.bounds), rounds)
-        return self._not_negative(rounds)
+            rounds = build.minimum(edge - loop.min, rounds)
+        return simplify(build.maximum(rounds, 0), self.bounds)
 
     def _last(self, loop: For, guards: Sequence[_Found]) -> Expr:
         """Return after how many rounds nothing happens any more: a guard of the whole body fails."""
@@ -83,18 +82,9 @@ class _Partition(StmtRewriter):
             if not _covers(loop.body, guard.condition):
                 continue
             end = _edge(loop.var, guard, may_hold=True)
-            if end is not None:
-                rounds = self._smaller(simplify(end - loop.min, self.bounds), rounds)
-        return self._not_negative(rounds)
-
-    def _smaller(self, a: Expr, b: Expr) -> Expr:
-        if can_prove(a <= b, self.bounds):
-            return a
-        return b if can_prove(b <= a, self.bounds) else build.minimum(a, b)
-
-    def _not_negative(self, rounds: Expr) -> Expr:
-        known = can_prove(rounds >= 0, self.bounds)
-        return simplify(rounds if known else build.maximum(rounds, 0), self.bounds)
+            if end is not None and end != loop.min + loop.extent:
+                rounds = build.minimum(end - loop.min, rounds)
+        return build.maximum(rounds, 0)
 
 
 def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
