@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from axisfold.dtypes import finite_range, parse
+from axisfold.errors import ExpressionError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr
 from axisfold.tensor.values import Complex, Form, Pair, as_complex
@@ -70,7 +71,9 @@ def abs(x: Any) -> Any:
     scaled = large * sqrt(ratio * ratio + 1.0)
     plain = build.any_of([large.equal(0.0), isinf(large), isnan(large)])
     infinite = build.any_of([isinf(re), isinf(im)])
-    return build.select(infinite, build.const(float("inf"), re.dtype), build.select(plain, large, scaled))
+    return build.select(
+        infinite, build.const(float("inf"), re.dtype), build.select(plain, large, scaled)
+    )
 
 
 def real(x: Any) -> Any:
@@ -154,10 +157,11 @@ def select(condition: Any, a: Any, b: Any) -> Any:
 
 
 def less(a: Any, b: Any) -> Any:
-    """``a < b``; complex values compare by real part, then imaginary part, as NumPy's."""
+    """``a < b``, false with a NaN; complex values compare by real, then by imaginary part."""
     if not isinstance(a, Complex):
         return _real(a) < b
-    return build.any_of([a.re < b.re, build.all_of([a.re.equal(b.re), a.im < b.im])])
+    ahead = build.any_of([a.re < b.re, build.all_of([a.re.equal(b.re), a.im < b.im])])
+    return build.all_of([ahead, build.logical_not(build.any_of([isnan(a), isnan(b)]))])
 
 
 def same(a: Any, b: Any) -> Any:
@@ -187,7 +191,11 @@ def cast(dtype: Any, x: Any) -> Any:
     """Convert to ``dtype``; a complex value becomes real only if asked through te.real."""
     target = parse(dtype)
     if isinstance(x, Complex) and not target.is_complex:
-        raise TypeError("a complex value has no real form; use te.real")
+        raise ExpressionError(
+            f"a complex value has no form of dtype {target}.",
+            code="E232",
+            hint="Use te.real, te.imag or te.abs.",
+        )
     if target.is_complex:
         return Form(target).coerce(x)
     return build.cast(target, _real(x))
