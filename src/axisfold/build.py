@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axisfold.codegen.llvm import emit_kernel, scalar_parameters
+from axisfold.codegen.llvm import emit_kernel, scalar_parameters, symbol
 from axisfold.errors import ResourceError
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
@@ -61,7 +61,7 @@ class Compiled:
     def code(self) -> MachineCode:
         """The machine code."""
         if self._code is None:
-            self._code = compile_llvm(self.source(), self.device.name)
+            self._code = compile_llvm(self.source(), symbol(self.device))
         return self._code
 
     @property

@@ -107,7 +107,6 @@ SUPPORTED: Final[dict[str, DType]] = {
 }
 
 
-@lru_cache(maxsize=256)
 def parse(spec: object) -> DType:
     """Return the DType of a name, a NumPy dtype or scalar type, or a DType.
 
@@ -121,11 +120,27 @@ def parse(spec: object) -> DType:
     if isinstance(spec, str) and spec in SUPPORTED:
         return SUPPORTED[spec]
     try:
+        return _parse(spec)
+    except TypeError as error:  # not hashable, so no dtype either
+        if isinstance(error, DTypeError):
+            raise
+        raise _no_dtype(spec) from error
+
+
+def _no_dtype(spec: object) -> DTypeError:
+    return DTypeError(
+        f"{spec!r} is not a dtype.", code="D101", hint=f"Use one of {', '.join(SUPPORTED)}."
+    )
+
+
+@lru_cache(maxsize=256)
+def _parse(spec: object) -> DType:
+    if spec is None:  # NumPy reads it as float64
+        raise _no_dtype(spec)
+    try:
         dtype = np.dtype(spec)  # type: ignore[call-overload]
     except TypeError as error:
-        raise DTypeError(
-            f"{spec!r} is not a dtype.", code="D101", hint=f"Use one of {', '.join(SUPPORTED)}."
-        ) from error
+        raise _no_dtype(spec) from error
     found = SUPPORTED.get(dtype.name)
     if found is None:
         raise DTypeError(

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 from typing import cast as typing_cast
 
-import numpy as np
-
-from axisfold.dtypes import BOOL, FLOAT32, INT32, INT64, DType, Scalar, parse, promote, wrap
+from axisfold.dtypes import BOOL, INT32, parse, promote
 from axisfold.errors import ExpressionError
+from axisfold.ir.constants import FALSE as FALSE
+from axisfold.ir.constants import TRUE as TRUE
+from axisfold.ir.constants import as_expr as as_expr
+from axisfold.ir.constants import as_int as as_int
+from axisfold.ir.constants import const as const
+from axisfold.ir.constants import is_const as is_const
 from axisfold.ir.expr import (
     Binary,
     BinaryOp,
@@ -29,73 +32,6 @@ from axisfold.ir.expr import (
 )
 from axisfold.ir.intrinsics import INTRINSICS
 from axisfold.ir.stmt import Seq, Stmt
-
-TRUE: Final = Const(True, BOOL)
-FALSE: Final = Const(False, BOOL)
-
-
-def const(value: Scalar, dtype: object = INT32) -> Const:
-    """Return a constant; integers wrap to the dtype, as they do at run time."""
-    dtype = parse(dtype)
-    if dtype.is_bool:
-        return Const(bool(value), dtype)
-    if dtype.is_integer:
-        return Const(wrap(int(value), dtype), dtype)
-    number = float(value)
-    if dtype.bits < 64:
-        with np.errstate(over="ignore"):
-            number = float(dtype.to_numpy().type(number))
-    return Const(number, dtype)
-
-
-def as_expr(value: Any, like: DType | None = None) -> Expr:
-    """Return an expression for a Python or NumPy scalar or anything that stands for one.
-
-    A Python scalar takes the dtype ``like`` where it can hold it: an int any, a float a float.
-
-    Raises
-    ------
-    ExpressionError
-        ``E104``: the value cannot stand in an expression.
-    """
-    if isinstance(value, Expr):
-        return value
-    convert = getattr(value, "__axisfold_expr__", None)
-    if convert is not None:
-        return typing_cast("Expr", convert())
-    if isinstance(value, np.generic):
-        return const(value.item(), parse(value.dtype))
-    if isinstance(value, bool):
-        return const(value, BOOL)
-    if isinstance(value, int):
-        if like is not None and not like.is_bool:
-            return const(value, like.element)
-        return const(value, INT32 if -(2**31) <= value < 2**31 else INT64)
-    if isinstance(value, float):
-        return const(value, like.element if like is not None and like.is_float else FLOAT32)
-    raise ExpressionError(
-        f"{type(value).__name__} {value!r} cannot stand in an expression.",
-        code="E104",
-        hint="Use an expression, an axis, a number or a truth value.",
-    )
-
-
-def is_const(expr: object, value: Scalar | None = None) -> bool:
-    """Return whether ``expr`` is a (broadcast) constant, of the given value if one is given."""
-    if isinstance(expr, Broadcast):
-        expr = expr.value
-    if not isinstance(expr, Const):
-        return False
-    return value is None or (expr.value == value and not _is_negative_zero(expr.value))
-
-
-def _is_negative_zero(value: Scalar) -> bool:
-    return isinstance(value, float) and value == 0 and math.copysign(1.0, value) < 0
-
-
-def as_int(expr: Expr) -> int | None:
-    """Return the value of an integer constant, else None."""
-    return int(expr.value) if isinstance(expr, Const) and expr.dtype.is_integer else None
 
 
 def broadcast(value: Expr, lanes: int) -> Expr:
@@ -118,11 +54,12 @@ def cast(dtype: object, value: Any) -> Expr:
 
 
 def match_pair(a: Any, b: Any) -> tuple[Expr, Expr]:
-    """Bring two operands to one dtype and one number of lanes."""
-    has_a = isinstance(a, Expr) or hasattr(a, "__axisfold_expr__")
-    x = as_expr(a) if has_a else None
-    y = as_expr(b, x.dtype if x is not None else None)
-    if x is None:
+    """Bring two operands to one dtype and one number of lanes; numbers follow expressions."""
+    if hasattr(a, "__axisfold_expr__"):
+        x = as_expr(a)
+        y = as_expr(b, x.dtype)
+    else:
+        y = as_expr(b)
         x = as_expr(a, y.dtype)
     dtype = promote(x.dtype.element, y.dtype.element)
     x, y = cast(dtype, x), cast(dtype, y)
@@ -131,7 +68,13 @@ def match_pair(a: Any, b: Any) -> tuple[Expr, Expr]:
 
 
 def operator(op: BinaryOp, a: Any, b: Any) -> Any:
-    """Build what a Python operator means, or hand over to a composite operand."""
+    """Build what a Python operator means, or hand over to a composite operand.
+
+    Raises
+    ------
+    ExpressionError
+        ``E105``: ``/`` between integers; ``E109``: an operation that floats do not have.
+    """
     if hasattr(a, "__axisfold_composite__") or hasattr(b, "__axisfold_composite__"):
         return NotImplemented
     x, y = match_pair(a, b)
@@ -147,7 +90,34 @@ def operator(op: BinaryOp, a: Any, b: Any) -> Any:
             code="E105",
             hint="Use // (floor), te.truncdiv, or convert one side with .astype('float64').",
         )
-    return binary(op, x, y)
+    return _float_operator(op, x, y) if x.dtype.is_float else binary(op, x, y)
+
+
+def _float_operator(op: BinaryOp, a: Expr, b: Expr) -> Expr:
+    """Build an operator on floats, where ``//`` is ``floor(a / b)`` and ``%`` the rest of it."""
+    if op in ("add", "sub", "mul", "div", "min", "max"):
+        return binary(op, a, b)
+    if op not in ("floordiv", "floormod"):
+        raise ExpressionError(
+            f"`{op}` is for integers, not for {a.dtype}.",
+            code="E109",
+            hint="Convert with .astype('int64'), or use te.trunc and te.fmod.",
+        )
+    quotient = call("floor", binary("div", a, b))
+    if op == "floordiv":
+        return quotient
+    return binary("sub", a, binary("mul", quotient, b))
+
+
+def negate(value: Any) -> Expr:
+    """Build ``-value`` in te's form, ``value*-1``; an unsigned value wraps."""
+    expr = as_expr(value)
+    if expr.dtype.is_bool:
+        expr = cast(INT32, expr)
+    lanes, element = expr.dtype.lanes, expr.dtype.element
+    if element.kind == "uint":
+        return binary("sub", broadcast(const(0, element), lanes), expr)
+    return binary("mul", expr, broadcast(const(-1, element), lanes))
 
 
 def comparison(op: CompareOp, a: Any, b: Any) -> Any:
@@ -200,6 +170,11 @@ _COMPARE_FOLD: Final[dict[str, Callable[[Any, Any], bool]]] = {
 }
 
 
+def fold_integers(op: BinaryOp, a: int, b: int) -> int:
+    """Return ``a op b`` of unbounded integers."""
+    return _INTEGER_FOLD[op](a, b)
+
+
 def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
     """Build ``a op b`` on operands of one dtype; integers and truth values are folded."""
     dtype = a.dtype
@@ -208,7 +183,7 @@ def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
         if folded is not None:
             return folded
     if isinstance(a, Const) and isinstance(b, Const) and dtype.is_integer:
-        return const(_INTEGER_FOLD[op](int(a.value), int(b.value)), dtype)
+        return const(fold_integers(op, int(a.value), int(b.value)), dtype)
     if dtype.is_integer:
         simpler = _integer_identity(op, a, b)
         return Binary(op, a, b) if simpler is None else simpler
@@ -343,6 +318,25 @@ def likely(condition: Expr) -> Expr:
     return condition if isinstance(condition, Const) else Call("likely", (condition,), BOOL)
 
 
+def bare(condition: Expr) -> Expr:
+    """Return a condition without the mark of :func:`likely`."""
+    is_marked = isinstance(condition, Call) and condition.name == "likely"
+    return condition.args[0] if is_marked else condition
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """Return the conditions that ``condition`` is the conjunction of; [] for True."""
+    found: list[Expr] = []
+    waiting = [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Binary) and part.op == "and":
+            waiting += [part.b, part.a]
+        elif not is_const(part, True):
+            found.append(part)
+    return found
+
+
 def minimum(a: Any, b: Any) -> Expr:
     """Build the smaller of two values; a NaN wins, −0 < +0."""
     return binary("min", *match_pair(a, b))
@@ -353,10 +347,10 @@ def maximum(a: Any, b: Any) -> Expr:
     return binary("max", *match_pair(a, b))
 
 
-def ceildiv(a: Any, b: int) -> Expr:
+def ceildiv(a: Any, b: Any) -> Expr:
     """Build ``ceil(a / b)`` in te's form, ``floordiv(a + (b − 1), b)``."""
-    expr = as_expr(a)
-    return typing_cast("Expr", (expr + (b - 1)) // b)
+    x, y = match_pair(a, b)
+    return typing_cast("Expr", (x + (y - 1)) // y)
 
 
 def seq(*statements: Stmt | None) -> Stmt:

@@ -13,6 +13,8 @@ class Operators:
     """Mixin: each operator builds the node of the same meaning, ``//`` and ``%`` floor."""
 
     __slots__ = ()
+    # NumPy scalars leave `np.float32(2) * x` to this class.
+    __array_ufunc__ = None
 
     def __axisfold_expr__(self) -> Expr:
         raise NotImplementedError
@@ -62,8 +64,19 @@ class Operators:
     def __xor__(self, other: Any) -> Any:
         return _binary("bitxor", self, other)
 
+    def __rand__(self, other: Any) -> Any:
+        return _binary("bitand", other, self)
+
+    def __ror__(self, other: Any) -> Any:
+        return _binary("bitor", other, self)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _binary("bitxor", other, self)
+
     def __neg__(self) -> Any:
-        return _binary("mul", self, -1)
+        from axisfold.ir import build
+
+        return build.negate(self.__axisfold_expr__())
 
     def __invert__(self) -> Any:
         from axisfold.ir import build

@@ -7,7 +7,7 @@ Names become unique when they are printed, so the text of a program is always th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, assert_never
 
 from axisfold.dtypes import DType, Scalar
@@ -45,8 +45,11 @@ def print_kernel(kernel: Kernel) -> str:
 
 
 def print_expr(expr: Expr) -> str:
-    """Return the text of an expression, variables without their types."""
-    printer = _Printer()
+    """Return the text of an expression, as te prints one that is not lowered.
+
+    Variables stand without their types, and constants as in C (``2f``).
+    """
+    printer = _Printer(constant=te_constant_text)
     for node in post_order(expr):
         if isinstance(node, Var):
             printer.vars[node] = node.name
@@ -69,10 +72,18 @@ def constant_text(value: Scalar, dtype: DType) -> str:
     return f"{int(value)}{suffix}"
 
 
+def te_constant_text(value: Scalar, dtype: DType) -> str:
+    """Return a constant as te prints it in an expression that is not lowered."""
+    if dtype.is_float:
+        return f"{float(value):g}" + {16: "h", 32: "f", 64: ""}[dtype.bits]
+    return f"{int(value)}" if dtype.name == "int32" else f"({dtype}){int(value)}"
+
+
 class _Printer:
     """Prints, and remembers which names and declarations have been used."""
 
-    def __init__(self) -> None:
+    def __init__(self, constant: Callable[[Scalar, DType], str] = constant_text) -> None:
+        self.constant = constant
         self.used: set[str] = set()
         self.vars: dict[Var, str] = {}
         self.data: dict[Buffer, str] = {}
@@ -196,7 +207,7 @@ class _Printer:
             case Var():
                 return [self.var(node)]
             case Const():
-                return [constant_text(node.value, node.dtype)]
+                return [self.constant(node.value, node.dtype)]
             case Cast():
                 return [f"cast({node.dtype}, ", node.value, ")"]
             case Binary(op) if op not in _INFIX:
@@ -233,7 +244,13 @@ def separated(nodes: Sequence[Node]) -> list[str | Node]:
 
 
 def _end(loop: For) -> Expr:
-    return loop.extent if build.is_const(loop.min, 0) else loop.min + loop.extent
+    """Return ``min + extent``; an extent written ``end - min`` gives its end back."""
+    extent = loop.extent
+    if build.is_const(loop.min, 0):
+        return extent
+    if isinstance(extent, Binary) and extent.op == "sub" and extent.b == loop.min:
+        return extent.a
+    return build.binary("add", loop.min, extent)
 
 
 def _elements(buffer: Buffer) -> Expr:
@@ -244,7 +261,8 @@ def _elements(buffer: Buffer) -> Expr:
         if isinstance(extent, Const):
             known *= int(extent.value)
         else:
-            product = extent if product is None else product * extent
+            pair = None if product is None else build.match_pair(product, extent)
+            product = extent if pair is None else build.binary("mul", *pair)
     if product is None:
-        return build.const(known)
-    return product if known == 1 else product * known
+        return build.as_expr(known)
+    return product if known == 1 else build.binary("mul", *build.match_pair(product, known))

@@ -81,7 +81,9 @@ class _Verifier:
                 wanted = stmt.buffer.dtype.with_lanes(stmt.index.dtype.lanes)
                 self.expr(stmt.value, stmt)
                 self.require(stmt.value.dtype == wanted, "a store changes the dtype", stmt)
-                writable = stmt.buffer not in self.kernel.params or stmt.buffer in self.kernel.outputs
+                writable = (
+                    stmt.buffer not in self.kernel.params or stmt.buffer in self.kernel.outputs
+                )
                 self.require(writable, f"input {stmt.buffer.name} is written", stmt)
             case If():
                 self.flag(stmt.condition, 1, stmt)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from axisfold.ir.expr import Expr, Node, Var
 
@@ -26,8 +26,8 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 @cache
-def _init_fields(cls: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cls) if f.init)
+def _init_fields(cls: Hashable) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cast("type[Any]", cls)) if f.init)
 
 
 def rebuild(node: N, new_children: Sequence[Node]) -> N:

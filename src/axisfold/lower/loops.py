@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Node, Var
-from axisfold.ir.stmt import Allocate, For, Stmt
+from axisfold.ir.stmt import Allocate, For, If, Stmt
 from axisfold.ir.walk import rewrite, substitute
+from axisfold.lower.attachments import check_attachments
 from axisfold.lower.reduction import init_statement, store_all, update_statement
 from axisfold.lower.regions import StageBounds, infer_bounds
 from axisfold.lower.storage import Storage, temporary
@@ -32,6 +33,7 @@ class LoopBuilder:
     """
 
     def __init__(self, schedule: Schedule, arguments: Mapping[Tensor, Storage]) -> None:
+        check_attachments(schedule)
         self.schedule = schedule
         self.bounds = infer_bounds(schedule)
         self.storage: dict[Tensor, Storage] = dict(arguments)
@@ -42,9 +44,7 @@ class LoopBuilder:
     def build(self) -> Stmt:
         """Return the whole program."""
         top = [s for s in self.schedule.stages if s.op.body and s.attachment is None]
-        program = self._produce(top, None)
-        assert program is not None
-        return program
+        return self._produce(top, build.seq())
 
     def _give_storage(self, stage: Stage) -> None:
         if not stage.op.body:
@@ -58,7 +58,7 @@ class LoopBuilder:
                 self.owned.setdefault(stage, []).append(given)
             self.storage[origin] = self.storage[now] = given
 
-    def _produce(self, stages: Sequence[Stage], rest: Stmt | None) -> Stmt | None:
+    def _produce(self, stages: Sequence[Stage], rest: Stmt) -> Stmt:
         """Return the stages in order and then ``rest``; memory lives from its producer on."""
         for stage in reversed(stages):
             rest = build.seq(self._nest(stage), rest)
@@ -72,9 +72,7 @@ class LoopBuilder:
             for s in self.schedule.stages
             if s.attachment and s.attachment.stage is stage and s.attachment.axis is axis
         ]
-        produced = self._produce(inside, body)
-        assert produced is not None
-        return produced
+        return self._produce(inside, body)
 
     def _nest(self, stage: Stage) -> Stmt:
         return _Nest(self, stage).build()
@@ -98,11 +96,12 @@ class _Nest:
         self.builder, self.stage = builder, stage
         self.bounds: StageBounds = builder.bounds[stage]
         self.leaves = list(stage.leaf_axes)
+        self.resolve = builder.resolve(stage)
         self.guards = stage_guards(stage, builder.bounds)
-        self.is_reduction = isinstance(stage.op.body[0], Reduce)
+        self.reduction = stage.reduction
         reduce_levels = [n for n, leaf in enumerate(self.leaves) if leaf.kind == "reduce"]
         self.first_reduce = reduce_levels[0] if reduce_levels else len(self.leaves)
-        self.levels = {leaf.var: n for n, leaf in enumerate(self.leaves)}
+        self.levels: dict[Var, int] = {leaf.var: n for n, leaf in enumerate(self.leaves)}
 
     def build(self) -> Stmt:
         return self._level(0)
@@ -110,8 +109,8 @@ class _Nest:
     def _level(self, level: int) -> Stmt:
         """Return everything inside the first ``level`` loops."""
         inner = self._guarded(level, self._main(level))
-        if self.is_reduction and level == self.first_reduce:
-            return build.seq(self._init(), inner)
+        if self.reduction is not None and level == self.first_reduce:
+            return build.seq(self._init(self.reduction), inner)
         return inner
 
     def _main(self, level: int) -> Stmt:
@@ -123,16 +122,19 @@ class _Nest:
 
     def _guarded(self, level: int, body: Stmt) -> Stmt:
         """Put the guards here that can be tested first here, but inside the init's level."""
-        floor = self.first_reduce if self.is_reduction else 0
-        for guard in reversed(self.guards):
-            if max(guard.level(self.levels), floor) == level:
-                body = guard.around(body)
+        floor = 0 if self.reduction is None else self.first_reduce
+        here = [g for g in self.guards if max(g.level(self.levels), floor) == level]
+        return self._around(here, body)
+
+    def _around(self, guards: Sequence[Guard], body: Stmt) -> Stmt:
+        for guard in reversed(guards):
+            body = If(build.likely(self.resolve(guard.condition)), body)
         return body
 
     def _loop(self, leaf: Axis, var: Var, body: Stmt) -> Stmt:
         if not isinstance(self.bounds.offsets[leaf], Var):
             return body
-        extent = self.bounds.extents[leaf]
+        extent = self.resolve(self.bounds.extents[leaf])
         kind = self.stage.loop_kinds.get(leaf, "serial")
         return For(var, build.const(0, var.dtype), extent, kind, body)
 
@@ -143,19 +145,14 @@ class _Nest:
         return [self.builder.storage[t] for t in self.stage.op.outputs]
 
     def _innermost(self) -> Stmt:
-        resolve = self.builder.resolve(self.stage)
-        first = self.stage.op.body[0]
-        if isinstance(first, Reduce):
-            return update_statement(first, self._targets(), self._indices(), resolve)
-        return store_all(self._targets(), self._indices(), [resolve(e) for e in self.stage.op.body])
+        targets, indices = self._targets(), self._indices()
+        if self.reduction is not None:
+            return update_statement(self.reduction, targets, indices, self.resolve)
+        return store_all(targets, indices, [self.resolve(e) for e in self.stage.op.body])
 
-    def _init(self) -> Stmt:
+    def _init(self, reduction: Reduce) -> Stmt:
         """Return the nest that starts the reduction: the data loops inside, once more."""
-        reduction = self.stage.op.body[0]
-        assert isinstance(reduction, Reduce)
-        body = init_statement(
-            reduction, self._targets(), self._indices(), self.builder.resolve(self.stage)
-        )
+        body = init_statement(reduction, self._targets(), self._indices(), self.resolve)
         leaves = [leaf for leaf in self.leaves[self.first_reduce :] if leaf.kind == "data"]
         levels = {v: n for v, n in self.levels.items() if n < self.first_reduce}
         levels.update({leaf.var: self.first_reduce + n for n, leaf in enumerate(leaves)})
@@ -164,16 +161,10 @@ class _Nest:
         for depth in range(len(leaves), -1, -1):
             level = self.first_reduce + depth
             here = [g for g in pending if max(g.level(levels), self.first_reduce) == level]
-            body = _around(here, body)
+            body = self._around(here, body)
             if depth:
                 leaf = leaves[depth - 1]
                 fresh = Var(f"{leaf.name}.init", leaf.var.dtype)
                 renamed[leaf.var] = fresh
                 body = self._loop(leaf, fresh, body)
         return substitute(body, renamed)
-
-
-def _around(guards: Sequence[Guard], body: Stmt) -> Stmt:
-    for guard in reversed(guards):
-        body = guard.around(body)
-    return body

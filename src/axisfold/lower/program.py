@@ -45,8 +45,11 @@ def lower_schedule(
     ------
     ArgumentError
         ``A101``: an argument is no tensor of the schedule or named twice; ``A102``: an input or
-        output is missing; ``A103``: a variable cannot be bound from the arguments.
+        output is missing; ``A103``: a variable cannot be bound from the arguments; ``A104``: the
+        name is no identifier.
     """
+    if not (name.isascii() and name.isidentifier()):
+        raise ArgumentError(f"{name!r} cannot name a function.", code="A104")
     tensors = [_checked(schedule, a, position) for position, a in enumerate(args)]
     if len(set(tensors)) != len(tensors):
         raise ArgumentError("a tensor is named twice in args.", code="A101")

@@ -38,8 +38,18 @@ def init_statement(
 def update_statement(
     reduction: Reduce, targets: Sequence[Storage], indices: Sequence[Expr], resolve: Resolve
 ) -> Stmt:
-    """Fold one more element into the state, if the reduction's condition holds."""
+    """Fold one more element into the state, if the reduction's condition holds.
+
+    Tail guards come first and apart: a ``where=`` under them may read what lies beyond the tail,
+    and loop partition takes them out one by one.
+    """
     state = [t.load(indices) for t in targets]
     body = store_all(targets, indices, [resolve(e) for e in reduction.update(state)])
-    condition = resolve(reduction.condition)
-    return body if build.is_const(condition, True) else If(condition, body)
+    parts = build.conjuncts(resolve(reduction.condition))
+    guards = [part for part in parts if build.bare(part) is not part]
+    wheres = [part for part in parts if build.bare(part) is part]
+    if wheres:
+        body = If(build.all_of(wheres), body)
+    for guard in reversed(guards):
+        body = If(guard, body)
+    return body

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.simplify import can_prove
-from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.stmt import If, Stmt
 from axisfold.ir.walk import free_vars
 from axisfold.lower.regions import StageBounds, enclosing_domains, loop_domains
 from axisfold.schedule.relations import split_guards
@@ -27,10 +25,6 @@ class Guard:
     def level(self, levels: Mapping[Var, int]) -> int:
         """Return how many loops must be open before the condition can be tested."""
         return max((levels[v] + 1 for v in free_vars(self.condition) if v in levels), default=0)
-
-    def around(self, body: Stmt) -> Stmt:
-        """Return ``body`` under the guard."""
-        return If(build.likely(self.condition), body)
 
 
 def stage_guards(stage: Stage, bounds: Mapping[Stage, StageBounds]) -> list[Guard]:

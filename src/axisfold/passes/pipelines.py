@@ -10,6 +10,7 @@ from axisfold.config import config
 from axisfold.ir.stmt import Kernel
 from axisfold.ir.verify import verify
 from axisfold.lower.program import lower_schedule
+from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.partition_loops import partition_loops
 from axisfold.passes.simplify_program import simplify_program
 from axisfold.passes.unroll_loops import unroll_loops
@@ -26,7 +27,9 @@ LEGIBLE: Final[tuple[Pass, ...]] = (
 )
 
 DEVICE: Final[tuple[Pass, ...]] = (
-    # First, while guards still name one loop each: a full-speed interior and a guarded rest.
+    # Before loops are copied: each allocation is still written once.
+    hoist_allocations,
+    # While guards still name one loop each: a full-speed interior and a guarded rest.
     partition_loops,
     # Then lanes, so that what is left of a guard inside a vector becomes a mask.
     vectorize_loops,

@@ -87,6 +87,21 @@ class StmtRewriter:
         return rebuild(stmt, [self.expr(stmt.value), self.visit(stmt.body)])
 
 
+def substatements(stmt: Stmt) -> tuple[Stmt, ...]:
+    """Return the statements directly inside a statement."""
+    match stmt:
+        case For() | Let() | Allocate():
+            return (stmt.body,)
+        case If():
+            return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
+        case Seq():
+            return stmt.body
+        case Store():
+            return ()
+        case _:
+            assert_never(stmt)
+
+
 def with_body(kernel: Kernel, body: Stmt) -> Kernel:
     """Return the kernel with another body."""
     return Kernel(kernel.name, kernel.params, kernel.outputs, body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
-from axisfold.ir.expr import Call, Expr
+from axisfold.ir.expr import Expr
 from axisfold.ir.stmt import For, If, Kernel, Stmt
 from axisfold.ir.walk import substitute
 from axisfold.passes.rewriter import EMPTY, StmtRewriter, is_empty
@@ -31,8 +31,7 @@ class _Simplifier(StmtRewriter):
 
     def visit_if(self, stmt: If) -> Stmt:
         condition = self.expr(stmt.condition)
-        bare = condition.args[0] if _is_likely(condition) else condition  # type: ignore[attr-defined]
-        if build.is_const(condition, True) or can_prove(bare, self.bounds):
+        if can_prove(build.bare(condition), self.bounds):
             return self.visit(stmt.then)
         if build.is_const(condition, False):
             return EMPTY if stmt.otherwise is None else self.visit(stmt.otherwise)
@@ -40,7 +39,3 @@ class _Simplifier(StmtRewriter):
         if isinstance(result, If) and is_empty(result.then) and result.otherwise is None:
             return EMPTY
         return result
-
-
-def _is_likely(expr: Expr) -> bool:
-    return isinstance(expr, Call) and expr.name == "likely"

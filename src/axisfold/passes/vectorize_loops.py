@@ -12,14 +12,13 @@ from axisfold.ir.expr import (
     Expr,
     IfThenElse,
     Load,
-    Node,
     Not,
     Ramp,
     Select,
     Var,
 )
 from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
-from axisfold.ir.walk import children, post_order, rebuild, rewrite
+from axisfold.ir.walk import children, rebuild
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -43,7 +42,7 @@ class _Pass(StmtRewriter):
             return super().visit_for(loop)
         serial = For(loop.var, loop.min, loop.extent, "serial", loop.body, loop.stop)
         lanes = build.as_int(loop.extent)
-        if lanes is None or loop.stop is not None:
+        if lanes is None or lanes < 2 or loop.stop is not None:
             return super().visit_for(serial)
         inner = self.visit_inside(loop, loop.body)
         try:
@@ -76,7 +75,7 @@ class _Lanes:
                 self.vectors[stmt.var] = name
                 return Let(name, value, self.stmt(stmt.body, mask))
             case For():
-                low, extent = self.expr(stmt.min, None), self.expr(stmt.extent, None)
+                low, extent = self.expr(stmt.min, mask), self.expr(stmt.extent, mask)
                 if low.dtype.lanes > 1 or extent.dtype.lanes > 1 or stmt.stop is not None:
                     raise _NoVectorForm
                 return rebuild(stmt, [low, extent, self.stmt(stmt.body, mask)])
@@ -86,37 +85,71 @@ class _Lanes:
     def store(self, stmt: Store, mask: Expr | None) -> Stmt:
         index, value = self.expr(stmt.index, mask), self.expr(stmt.value, mask)
         if stmt.mask is not None:
-            mask = _both(mask, self.expr(stmt.mask, mask))
-        if index.dtype.lanes == 1 and (value.dtype.lanes > 1 or mask is not None):
-            raise _NoVectorForm
+            mask = self.both(mask, self.expr(stmt.mask, mask))
         if index.dtype.lanes == 1:
-            return Store(stmt.buffer, index, value, None, stmt.align, stmt.cache)
+            if value.dtype.lanes > 1 or mask is not None:
+                raise _NoVectorForm
+            return rebuild(stmt, [index, value])
         wide = build.broadcast(value, self.lanes)
         return Store(stmt.buffer, index, wide, mask, stmt.align, stmt.cache)
 
+    def both(self, a: Expr | None, b: Expr) -> Expr:
+        """Return the mask of the lanes in which both conditions hold."""
+        wide = build.broadcast(b, self.lanes)
+        return wide if a is None else build.binary("and", a, wide)
+
     def branch(self, stmt: If, mask: Expr | None) -> Stmt:
-        condition = self.expr(_bare(stmt.condition), mask)
+        condition = self.expr(build.bare(stmt.condition), mask)
         if condition.dtype.lanes == 1:
             otherwise = [] if stmt.otherwise is None else [self.stmt(stmt.otherwise, mask)]
             return rebuild(stmt, [condition, self.stmt(stmt.then, mask), *otherwise])
-        then = self.stmt(stmt.then, _both(mask, condition))
+        then = self.stmt(stmt.then, self.both(mask, condition))
         if stmt.otherwise is None:
             return then
-        return build.seq(then, self.stmt(stmt.otherwise, _both(mask, build.logical_not(condition))))
+        return build.seq(
+            then, self.stmt(stmt.otherwise, self.both(mask, build.logical_not(condition)))
+        )
 
     def expr(self, root: Expr, mask: Expr | None) -> Expr:
-        """Return the vector form of an expression, a scalar if all lanes agree."""
-        done: dict[int, Expr] = {}
-        for node in post_order(root):
-            parts = [done[id(c)] for c in children(node)]
-            done[id(node)] = self.node(node, parts)
-        result = done[id(root)]
-        return result if mask is None else _masked(result, mask)
+        """Return the vector form of an expression, a scalar if all lanes agree.
 
-    def node(self, node: Node, parts: list[Expr]) -> Expr:
-        assert isinstance(node, Expr)
+        Lanes outside ``mask`` touch no memory: every load gets the mask, also one at an address
+        that all lanes share.
+        """
+        done: dict[int, Expr] = {}
+        stack: list[tuple[Expr, bool]] = [(root, False)]
+        while stack:
+            node, is_ready = stack.pop()
+            if id(node) in done:
+                continue
+            if isinstance(node, IfThenElse):
+                done[id(node)] = self.choice(node, mask)
+                continue
+            parts = [c for c in children(node) if isinstance(c, Expr)]
+            if is_ready:
+                done[id(node)] = self.node(node, [done[id(c)] for c in parts], mask)
+            else:
+                stack.append((node, True))
+                stack.extend((part, False) for part in reversed(parts))
+        return done[id(root)]
+
+    def choice(self, node: IfThenElse, mask: Expr | None) -> Expr:
+        """Return a choice; each side reads memory in its own lanes only."""
+        condition = self.expr(node.condition, mask)
+        if condition.dtype.lanes == 1:
+            sides = [self.expr(node.true_value, mask), self.expr(node.false_value, mask)]
+            if all(side.dtype.lanes == 1 for side in sides):
+                return rebuild(node, [condition, *sides])
+        chosen = self.both(mask, condition)
+        other = self.both(mask, build.logical_not(condition))
+        yes, no = self.expr(node.true_value, chosen), self.expr(node.false_value, other)
+        return build.select(build.broadcast(condition, self.lanes), yes, no)
+
+    def node(self, node: Expr, parts: list[Expr], mask: Expr | None) -> Expr:
         if isinstance(node, Var):
             return self.vectors.get(node, node)
+        if isinstance(node, Load):
+            return self.load(node, parts, mask)
         if all(p.dtype.lanes == 1 for p in parts):
             return rebuild(node, parts)
         if any(p.dtype.lanes not in (1, self.lanes) for p in parts):
@@ -133,38 +166,17 @@ class _Lanes:
                 return build.logical_not(wide[0])
             case Select():
                 return build.select(*wide)
-            case IfThenElse():
-                yes = _masked(wide[1], wide[0])
-                no = _masked(wide[2], build.logical_not(wide[0]))
-                return build.select(wide[0], yes, no)
             case Call():
                 return Call(node.name, tuple(wide), node.dtype.with_lanes(self.lanes))
-            case Load():
-                return Load(
-                    node.buffer, parts[0], wide[1] if node.mask else None, node.align, node.cache
-                )
             case _:
                 raise _NoVectorForm
 
-
-def _bare(condition: Expr) -> Expr:
-    is_likely = isinstance(condition, Call) and condition.name == "likely"
-    return condition.args[0] if is_likely else condition  # type: ignore[attr-defined, no-any-return]
-
-
-def _both(a: Expr | None, b: Expr) -> Expr:
-    return b if a is None else build.binary("and", a, build.broadcast(b, a.dtype.lanes))
-
-
-def _masked(expr: Expr, mask: Expr) -> Expr:
-    """Put a mask on every read of shared memory, so that masked-out lanes touch nothing."""
-    lanes = mask.dtype.lanes
-
-    def rule(node: Node) -> Node:
-        if not isinstance(node, Load) or node.buffer.scope == "local":
-            return node
-        index = build.broadcast(node.index, lanes)
-        both = mask if node.mask is None else _both(mask, node.mask)
-        return Load(node.buffer, index, both, node.align, node.cache)
-
-    return rewrite(expr, rule)
+    def load(self, node: Load, parts: list[Expr], mask: Expr | None) -> Expr:
+        index = parts[0]
+        if node.buffer.scope == "local":  # private memory covers every round of the loop
+            mask = None
+        if node.mask is not None:
+            mask = self.both(mask, parts[1])
+        if mask is not None:
+            index = build.broadcast(index, self.lanes)
+        return Load(node.buffer, index, mask, node.align, node.cache)

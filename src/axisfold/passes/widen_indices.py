@@ -73,8 +73,7 @@ class _Widener(StmtRewriter):
         value: dict[int, Expr] = {}
         wide: dict[int, Expr] = {}
         pure: set[int] = set()
-        for node in post_order(root):
-            assert isinstance(node, Expr)
+        for node in (n for n in post_order(root) if isinstance(n, Expr)):
             parts = children(node)
             is_pure = node.dtype.is_integer and _may_be_index(node) and node not in self.named
             if is_pure and all(id(p) in pure for p in parts):

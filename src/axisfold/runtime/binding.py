@@ -3,22 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from axisfold.errors import ArgumentError, DTypeError, ShapeError
+from axisfold.errors import ArgumentError, DTypeError, InternalError, ShapeError
 from axisfold.ir import build
-from axisfold.ir.buffer import Buffer
+from axisfold.ir.buffer import Buffer, Facts
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
 from axisfold.ir.stmt import Kernel
 from axisfold.ir.walk import post_order
 
 Array = np.ndarray[Any, Any]
 
+# How long NumPy may search for a shared byte of two interleaved arrays before we assume one.
+_OVERLAP_WORK = 10_000
 
-class LayoutMismatch(Exception):  # noqa: N818  (caught by the caller, which has another kernel)
+
+class LayoutMismatch(Exception):
     """An array does not have the layout that the kernel was compiled for."""
 
 
@@ -59,6 +62,12 @@ def _check_array(label: str, buffer: Buffer, array: Any, *, is_output: bool) -> 
             f"{label} is a {type(array).__name__}, not a NumPy array.",
             code="A202",
             hint="Convert it with numpy.asarray.",
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{label} is a masked array, and the kernel would not see its mask.",
+            code="A202",
+            hint="Pass .filled(value), or fold .compressed().",
         )
     if array.dtype != buffer.dtype.to_numpy():
         hint = f"Convert it with .astype('{buffer.dtype}')."
@@ -101,20 +110,44 @@ def _check_overlaps(kernel: Kernel, arrays: Sequence[Array]) -> None:
     for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
         if buffer not in kernel.outputs:
             continue
-        if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+        if _may_overlap_itself(array):
             raise ArgumentError(
-                f"argument {position} ({buffer.name}) is an output with a stride of 0, so its "
-                "elements overlap.",
+                f"argument {position} ({buffer.name}) is an output whose elements may overlap "
+                f"(strides {array.strides}).",
                 code="A205",
+                hint="Pass an array whose elements all have memory of their own.",
             )
         for other, (given, second) in enumerate(zip(kernel.params, arrays, strict=True)):
-            if other != position and np.may_share_memory(array, second):
+            if other != position and _share_memory(array, second):
                 raise ArgumentError(
                     f"argument {position} ({buffer.name}) is an output and shares memory with "
                     f"argument {other} ({given.name}).",
                     code="A205",
                     hint="Pass a separate array.",
                 )
+
+
+def _may_overlap_itself(array: Array) -> bool:
+    """Return whether two elements may share a byte; False for everything that slicing makes."""
+    if not array.size:
+        return False
+    reach = array.itemsize
+    steps = zip(map(abs, array.strides), array.shape, strict=True)
+    for stride, extent in sorted((s, n) for s, n in steps if n > 1):
+        if stride < reach:
+            return True
+        reach = stride * (extent - 1) + reach
+    return False
+
+
+def _share_memory(a: Array, b: Array) -> bool:
+    """Return whether two arrays share a byte; interleaved ones, such as record fields, do not."""
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=_OVERLAP_WORK)
+    except np.exceptions.TooHardError:
+        return True
 
 
 def bind_layout(kernel: Kernel, arrays: Sequence[Array], known: dict[Var, int]) -> dict[Var, int]:
@@ -127,7 +160,7 @@ def bind_layout(kernel: Kernel, arrays: Sequence[Array], known: dict[Var, int]) 
     """
     values = dict(known)
     for buffer, array in zip(kernel.params, arrays, strict=True):
-        if buffer.facts.align and array.ctypes.data % min(buffer.facts.align, array.itemsize):
+        if not _has_facts(buffer.facts, array):
             raise LayoutMismatch
         if buffer.is_compact:
             if not array.flags.c_contiguous:
@@ -139,27 +172,42 @@ def bind_layout(kernel: Kernel, arrays: Sequence[Array], known: dict[Var, int]) 
                 continue
             if stride % unit:
                 raise LayoutMismatch
-            wanted = values.setdefault(expr, stride // unit) if isinstance(expr, Var) else evaluate(expr, values)
+            wanted = (
+                values.setdefault(expr, stride // unit)
+                if isinstance(expr, Var)
+                else evaluate(expr, values)
+            )
             if wanted != stride // unit:
                 raise LayoutMismatch
     return values
 
 
-def evaluate(root: Expr, values: dict[Var, int]) -> int:
-    """Return the value of an integer expression of extents."""
-    done: dict[int, Expr] = {}
+def _has_facts(facts: Facts, array: Array) -> bool:
+    """Return whether an array keeps what was promised of it."""
+    if facts.align and array.ctypes.data % facts.align:
+        return False
+    if any(extent % divisor for extent, divisor in zip(array.shape, facts.divisible, strict=False)):
+        return False
+    reach = sum(abs(s) * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if n)
+    return facts.index_bits == 64 or reach < 1 << 31
+
+
+def evaluate(root: Expr, values: Mapping[Var, int]) -> int:
+    """Return the value of an integer expression of extents, in Python's unbounded integers.
+
+    The machine code computes it in int64, whatever the dtype that te declared.
+    """
+    done: dict[int, int] = {}
     for node in post_order(root):
         match node:
             case Var():
-                done[id(node)] = build.const(values[node], node.dtype)
-            case Binary():
-                done[id(node)] = build.binary(node.op, done[id(node.a)], done[id(node.b)])
-            case Cast():
-                done[id(node)] = build.cast(node.dtype, done[id(node.value)])
+                done[id(node)] = values[node]
             case Const():
-                done[id(node)] = node
+                done[id(node)] = int(node.value)
+            case Binary():
+                done[id(node)] = build.fold_integers(node.op, done[id(node.a)], done[id(node.b)])
+            case Cast():
+                done[id(node)] = done[id(node.value)]
             case _:
-                raise TypeError(f"{type(node).__name__} in an extent")
-    result = done[id(root)]
-    assert isinstance(result, Const)
-    return int(result.value)
+                raise InternalError(f"{type(node).__name__} in an extent", code="I202")
+    return done[id(root)]

@@ -11,6 +11,7 @@ from typing import Any
 
 from axisfold.errors import CompileError
 
+# One compile at a time: LLVM's global context, which llvmlite uses, is not made for threads.
 _lock = threading.Lock()
 _state: dict[str, Any] = {}
 
@@ -23,18 +24,25 @@ class MachineCode:
     ----------
     address
         Address of the function.
-    assembly
-        Returns the machine code as text.
     """
 
     address: int
-    assembly: Callable[[], str]
     _engine: Any
+    _machine: Any
+    _module: Any
 
     def function(self, pointers: int, scalars: int) -> Callable[..., int]:
         """Return a callable of addresses and then integers, which releases the GIL."""
         kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * scalars
-        return ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.address)
+        function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.address)
+        # The code must live as long as someone can call it.
+        function.machine_code = self  # type: ignore[attr-defined]
+        return function
+
+    def assembly(self) -> str:
+        """Return the machine code as text."""
+        with _lock:
+            return str(self._machine.emit_assembly(self._module))
 
 
 def compile_llvm(text: str, name: str) -> MachineCode:
@@ -61,7 +69,7 @@ def compile_llvm(text: str, name: str) -> MachineCode:
         engine = binding.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         address = engine.get_function_address(name)
-    return MachineCode(address, lambda: str(machine.emit_assembly(module)), (engine, module))
+    return MachineCode(address, engine, machine, module)
 
 
 def _host() -> tuple[Any, Any]:

@@ -3,11 +3,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from axisfold.errors import ScheduleError
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis
+
+if TYPE_CHECKING:
+    from axisfold.schedule.schedule import Schedule
+
+
+def check_nothing_attached(schedule: Schedule, stage: Stage, primitive: str, code: str) -> None:
+    """Refuse to take away loops in which other stages are computed.
+
+    Raises
+    ------
+    ScheduleError
+        ``code``: some stage is computed at a loop of ``stage``.
+    """
+    for other in schedule.stages:
+        if other.attachment is not None and other.attachment.stage is stage:
+            raise ScheduleError(
+                f"{primitive} of stage {stage.name!r}: stage {other.name!r} is computed at its "
+                f"axis {other.attachment.axis.name!r}.",
+                code=code,
+                hint=f"Call {primitive} before compute_at.",
+            )
 
 
 def leaf_position(stage: Stage, axis: Any, primitive: str) -> int:

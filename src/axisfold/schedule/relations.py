@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from axisfold.analysis.bounds import Bounds, Domain
 from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.expr import Const, Expr, Var
 from axisfold.schedule.stage import Split
@@ -18,11 +19,13 @@ def split_extents(extent: Expr, factor: Expr | None, nparts: Expr | None) -> tup
 
     A constant extent below the factor tightens the split, so that no round is wasted.
     """
-    size = factor if factor is not None else nparts
-    assert size is not None
-    given = _tightened(extent, size)
-    other = _ceildiv(extent, given)
-    return (other, given) if factor is not None else (given, other)
+    if factor is not None:
+        inner = _tightened(extent, factor)
+        return _ceildiv(extent, inner), inner
+    if nparts is None:  # Invariant: split() refuses neither with S111.
+        raise InternalError("a split has neither factor nor nparts")
+    outer = _tightened(extent, nparts)
+    return outer, _ceildiv(extent, outer)
 
 
 def _tightened(extent: Expr, size: Expr) -> Expr:
@@ -33,12 +36,10 @@ def _tightened(extent: Expr, size: Expr) -> Expr:
 
 
 def _ceildiv(a: Expr, b: Expr) -> Expr:
-    return simplify((a + (b - 1)) // b)
+    return simplify(build.ceildiv(a, b))
 
 
-def leaf_domains(
-    roots: Mapping[Axis, Expr], relations: Sequence[Split]
-) -> dict[Axis, Expr]:
+def leaf_domains(roots: Mapping[Axis, Expr], relations: Sequence[Split]) -> dict[Axis, Expr]:
     """Return the extent of every axis, given those of the operation's own axes."""
     extents = dict(roots)
     for split in relations:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from axisfold.ir.expr import Expr
 from axisfold.ir.stmt import LoopKind
 from axisfold.tensor.axis import Axis
+from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Operation
 
 if TYPE_CHECKING:
@@ -80,6 +81,19 @@ class Stage:
         derived = [a for r in self.relations for a in (r.outer, r.inner)]
         return [*self.op.axis, *self.op.reduce_axis, *derived]
 
+    def root_of(self, axis: Axis) -> Axis:
+        """Return the axis of the operation that ``axis`` was split from, or is."""
+        for relation in reversed(self.relations):
+            if axis is relation.outer or axis is relation.inner:
+                axis = relation.parent
+        return axis
+
+    @property
+    def reduction(self) -> Reduce | None:
+        """The first component of the reduction that the operation computes, if it is one."""
+        first = next(iter(self.op.body), None)
+        return first if isinstance(first, Reduce) else None
+
     def __repr__(self) -> str:
         return f"Stage({self.name}, leaves {[a.name for a in self.leaf_axes]})"
 
@@ -102,4 +116,3 @@ class Stage:
     def compute_at(self, parent: Stage, axis: Axis) -> None:
         """Compute inside a loop of a consumer; see the primitive ``compute_at``."""
         self.schedule.apply("compute_at", self, parent, axis)
-

@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from axisfold.dtypes import INT32, INT64
 from axisfold.errors import ExpressionError
 from axisfold.ir import build
-from axisfold.ir.expr import Const, Expr, Var
+from axisfold.ir.expr import Const, Expr, Var, refuse_number
 from axisfold.ir.operators import Operators
 
 AxisKind = Literal["data", "reduce"]
@@ -47,8 +48,36 @@ class Axis(Operators):
     def __axisfold_expr__(self) -> Expr:
         return self.var
 
+    def __eq__(self, other: object) -> bool:
+        refuse_number(other)
+        return self is other
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
     def __repr__(self) -> str:
         return f"Axis({self.name}, {self.kind})"
+
+
+def as_index(value: Any) -> Expr | None:
+    """Return an integer as an int32 or int64 expression, or None if it is none.
+
+    These two are the dtypes of extents and indices: all index arithmetic is signed, and a NumPy
+    integer of another dtype is taken for the number that it is.
+    """
+    if isinstance(value, float):
+        return None
+    expr = build.as_expr(value)
+    if isinstance(expr, Const) and expr.dtype.is_integer and expr.dtype not in (INT32, INT64):
+        expr = build.as_expr(int(expr.value))
+    return expr if expr.dtype in (INT32, INT64) else None
+
+
+def _range_end(value: Any) -> Expr:
+    expr = as_index(value)
+    if expr is None:
+        raise ExpressionError(f"the range end {value!r} is neither int32 nor int64.", code="E242")
+    return expr
 
 
 def make_axis(name: str, low: Expr, extent: Expr, kind: AxisKind) -> Axis:
@@ -64,20 +93,19 @@ def reduce_axis(dom: tuple[Any, Any], name: str = "rv") -> Axis:
     Raises
     ------
     ExpressionError
-        ``E201``: ``dom`` is not a pair; ``E202``: an end is not an integer.
+        ``E241``: ``dom`` is not a pair; ``E242``: an end is no int32 or int64; ``E243``: the
+        range ends before it begins.
     """
-    if not isinstance(dom, (tuple, list)) or len(dom) != 2:
+    ends: Any = dom
+    if not isinstance(ends, (tuple, list)) or len(ends) != 2:
         raise ExpressionError(
             f"reduce_axis needs a half-open range (low, high), not {dom!r}.",
-            code="E201",
+            code="E241",
             hint="Write te.reduce_axis((0, n)).",
         )
-    for end in dom:
-        if isinstance(end, float) or not build.as_expr(end).dtype.is_integer:
-            raise ExpressionError(f"the range end {end!r} is not an integer.", code="E202")
-    low, high = build.match_pair(dom[0], dom[1])
+    low, high = build.match_pair(_range_end(dom[0]), _range_end(dom[1]))
     if isinstance(low, Const) and isinstance(high, Const) and high.value < low.value:
         raise ExpressionError(
-            f"the range ({low.value}, {high.value}) ends before it begins.", code="E203"
+            f"the range ({low.value}, {high.value}) ends before it begins.", code="E243"
         )
     return make_axis(name, low, high - low, "reduce")

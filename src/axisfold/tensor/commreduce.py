@@ -7,10 +7,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from axisfold.dtypes import DType, highest, lowest, parse
+from axisfold.dtypes import DType, fits, highest, lowest, parse
 from axisfold.errors import ReducerError
 from axisfold.ir import build
 from axisfold.ir.expr import Const, Expr, Var
+from axisfold.tensor.axis import Axis
 from axisfold.tensor.reduce import Combiner, make_reduce
 
 
@@ -32,7 +33,7 @@ class CommReducer:
     ReducerError
         ``R121``: ``fcombine`` does not take two parameters; ``R122``: identity and values do
         not match; ``R123``: it returns another number of values; ``R124``: an identity is no
-        constant.
+        constant; ``R125``: it does not fit the dtype of its value.
     """
 
     def __init__(
@@ -46,7 +47,9 @@ class CommReducer:
                 hint="Write lambda x, y: …",
             )
 
-    def __call__(self, expr: Any, axis: Any, where: Any = None, init: Any = None, *more: Any) -> Any:
+    def __call__(
+        self, expr: Any, axis: Any, where: Any = None, init: Any = None, *more: Any
+    ) -> Any:
         """Return the reduction of ``expr`` over ``axis``, a tuple if ``expr`` is one.
 
         Parameters
@@ -84,9 +87,7 @@ class CommReducer:
                 "identities.",
                 code="R122",
             )
-        consts = [build.as_expr(s, d) for s, d in zip(starts, dtypes, strict=True)]
-        if not all(isinstance(c, Const) for c in consts):
-            raise ReducerError(f"an identity of reducer {self.name!r} is no constant.", code="R124")
+        consts = [self._constant(s, d) for s, d in zip(starts, dtypes, strict=True)]
         lhs, rhs = self._sides(consts)
         merged = self.fcombine(*self._packed(lhs, rhs))
         results = list(merged) if isinstance(merged, (tuple, list)) else [merged]
@@ -99,7 +100,23 @@ class CommReducer:
         typed = tuple(build.cast(c.dtype, r) for c, r in zip(consts, results, strict=True))
         return Combiner(lhs, rhs, typed, tuple(consts))
 
-    def _sides(self, consts: list[Expr]) -> tuple[tuple[Var, ...], tuple[Var, ...]]:
+    def _constant(self, start: Any, dtype: DType) -> Const:
+        """Return an identity: a plain number has the dtype of the value that is folded."""
+        if type(start) in (bool, int, float):
+            if not fits(start, dtype):
+                raise ReducerError(
+                    f"identity {start!r} of reducer {self.name!r} does not fit dtype {dtype}.",
+                    code="R125",
+                    hint="Give a constant of the dtype that the state should have: "
+                    "te.const(value, dtype).",
+                )
+            return build.const(start, dtype)
+        expr = build.as_expr(start)
+        if not isinstance(expr, Const):
+            raise ReducerError(f"an identity of reducer {self.name!r} is no constant.", code="R124")
+        return expr
+
+    def _sides(self, consts: list[Const]) -> tuple[tuple[Var, ...], tuple[Var, ...]]:
         """Variables named after the combiner's parameters, numbered where there are several."""
         sides = []
         for parameter in inspect.signature(self.fcombine).parameters:
@@ -114,8 +131,7 @@ class CommReducer:
 
 
 def _is_axis(axis: Any) -> bool:
-    items = axis if isinstance(axis, (tuple, list)) else (axis,)
-    return bool(items) and all(hasattr(item, "kind") for item in items)
+    return isinstance(axis, (Axis, tuple, list))
 
 
 def comm_reducer(
@@ -125,8 +141,16 @@ def comm_reducer(
     return CommReducer(fcombine, fidentity, name)
 
 
+def _larger(x: Any, y: Any) -> Expr:
+    return build.maximum(x, y)
+
+
+def _smaller(x: Any, y: Any) -> Expr:
+    return build.minimum(x, y)
+
+
 sum = CommReducer(lambda x, y: x + y, lambda t: build.const(0, t), "sum")
-max = CommReducer(build.maximum, lambda t: build.const(lowest(parse(t)), t), "max")
-min = CommReducer(build.minimum, lambda t: build.const(highest(parse(t)), t), "min")
+max = CommReducer(_larger, lambda t: build.const(lowest(parse(t)), t), "max")
+min = CommReducer(_smaller, lambda t: build.const(highest(parse(t)), t), "min")
 
 __all__ = ["CommReducer", "comm_reducer", "max", "min", "sum"]

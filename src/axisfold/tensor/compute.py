@@ -12,12 +12,21 @@ from weakref import WeakSet
 from axisfold.errors import ExpressionError, ReducerError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import children, post_order, substitute
+from axisfold.ir.walk import children, post_order, substitute, uses
 from axisfold.tensor.axis import Axis, AxisVar, make_axis
 from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Operation, Tensor, as_shape
 
 _claimed: WeakSet[AxisVar] = WeakSet()
+
+
+class Body(tuple[Expr, ...]):
+    """The expressions of a computation; printed in brackets, as te prints them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(str, self))}]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +36,7 @@ class ComputeOp(Operation):
     name: str
     axis: tuple[Axis, ...]
     reduce_axis: tuple[Axis, ...]
-    body: tuple[Expr, ...]
+    body: Body
     tag: str = ""
     _outputs: list[Tensor] = field(default_factory=list, repr=False)
 
@@ -49,9 +58,7 @@ class ComputeOp(Operation):
         return self._outputs[index]
 
 
-def compute(
-    shape: Any, fcompute: Callable[..., Any], name: str = "compute", tag: str = ""
-) -> Any:
+def compute(shape: Any, fcompute: Callable[..., Any], name: str = "compute", tag: str = "") -> Any:
     """Describe a tensor by a function from its indices to its element.
 
     Parameters
@@ -74,24 +81,32 @@ def compute(
     Raises
     ------
     ExpressionError
-        ``E211``: the function's parameters do not fit the rank; ``E213``: an axis is used that
-        belongs to no stage here; ``E214``: it returned no expression.
+        ``E211``: the function's parameters do not fit the rank; ``E212``: one has a default;
+        ``E213``: an axis is used that belongs to no stage here; ``E214``: it returned no
+        expression; ``E224``: the bounds of a reduce axis read an inner one.
     ReducerError
-        ``R201``: a reduction stands below the top level or beside another one.
+        ``R201``: a reduction stands below the top level; ``R202``: it stands beside another.
     """
     extents = as_shape(shape)
     names = _axis_names(fcompute, len(extents), name)
     axes = tuple(
-        make_axis(n, build.const(0, e.dtype), e, "data") for n, e in zip(names, extents, strict=True)
+        make_axis(n, build.const(0, e.dtype), e, "data")
+        for n, e in zip(names, extents, strict=True)
     )
     result = fcompute(*axes)
     given = list(result) if isinstance(result, (tuple, list)) else [result]
+    if not given:
+        raise ExpressionError(
+            f"the function of compute {name!r} returned no expression.", code="E214"
+        )
     body = tuple(_as_body(item, name) for item in given)
     op = make_compute(name, axes, body, tag)
     return tuple(op.outputs) if isinstance(result, (tuple, list)) else op.output(0)
 
 
-def make_compute(name: str, axes: tuple[Axis, ...], body: Sequence[Expr], tag: str = "") -> ComputeOp:
+def make_compute(
+    name: str, axes: tuple[Axis, ...], body: Sequence[Expr], tag: str = ""
+) -> ComputeOp:
     """Return a checked computation over given data axes."""
     reductions = _check_reductions(name, body)
     reduce_axes: tuple[Axis, ...] = ()
@@ -100,14 +115,18 @@ def make_compute(name: str, axes: tuple[Axis, ...], body: Sequence[Expr], tag: s
         if fresh is not reductions[0].axes:
             body = [node.with_axes(fresh) for node in reductions]
         reduce_axes = fresh
-    op = ComputeOp(name, axes, reduce_axes, tuple(body), tag)
+    op = ComputeOp(name, axes, reduce_axes, Body(body), tag)
     _check_axes(op)
     return op
 
 
 def _as_body(item: Any, name: str) -> Expr:
     if item is None:
-        raise ExpressionError(f"the function of compute {name!r} returned None.", code="E214")
+        raise ExpressionError(
+            f"the function of compute {name!r} returned None.",
+            code="E214",
+            hint="Return an expression of its parameters.",
+        )
     return build.as_expr(item)
 
 
@@ -124,7 +143,8 @@ def _axis_names(fcompute: Callable[..., Any], rank: int, name: str) -> list[str]
             names.append(parameter.name)
         else:
             raise ExpressionError(
-                f"parameter {parameter.name!r} of compute {name!r} has a default or is keyword-only.",
+                f"parameter {parameter.name!r} of compute {name!r} has a default "
+                "or is keyword-only.",
                 code="E212",
                 hint="Every parameter is an axis.",
             )
@@ -175,14 +195,26 @@ def _own_axes(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
 
 
 def _check_axes(op: ComputeOp) -> None:
-    """Refuse axes that belong to no loop of this stage."""
+    """Refuse axes that belong to no loop of this stage, and bounds that read an inner one."""
     own: set[Var] = {axis.var for axis in (*op.axis, *op.reduce_axis)}
-    roots = [*op.body, *(e for axis in op.reduce_axis for e in (axis.min, axis.extent))]
-    for root in roots:
+    outer = {axis.var for axis in op.axis}
+    for axis in op.reduce_axis:
+        late = own - outer
+        if uses(axis.min, late) or uses(axis.extent, late):
+            raise ExpressionError(
+                f"the bounds of reduce axis {axis.name!r} of compute {op.name!r} read an axis that "
+                "is not outside of it.",
+                code="E224",
+                hint="Name the axes in the order of their loops: axis=[outer, inner].",
+            )
+        outer.add(axis.var)
+    extents = (e for axis in (*op.axis, *op.reduce_axis) for e in (axis.min, axis.extent))
+    for root in (*op.body, *extents):
         for node in post_order(root):
             if isinstance(node, AxisVar) and node not in own:
                 raise ExpressionError(
-                    f"axis {node.name!r} is used in compute {op.name!r} but belongs to no loop of it.",
+                    f"axis {node.name!r} is used in compute {op.name!r} "
+                    "but belongs to no loop of it.",
                     code="E213",
                     hint=f"Fold over it, as in te.sum(…, axis={node.name}), or index with an axis "
                     "of this stage.",

@@ -11,6 +11,7 @@ from axisfold.dtypes import DType
 from axisfold.errors import ExpressionError, ReducerError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Node, Var
+from axisfold.ir.printer import separated
 from axisfold.ir.walk import substitute
 from axisfold.tensor.axis import Axis
 
@@ -25,6 +26,14 @@ class Combiner(Node):
     result: tuple[Expr, ...]
     identity: tuple[Expr, ...]
     facts: frozenset[str] = frozenset({"commutative"})
+
+    def pieces(self) -> list[str | Node]:
+        """Return te's text, ``comm_reducer(result=[…], lhs=[…], …)``."""
+        return [
+            "comm_reducer(result=[", *separated(self.result), "], lhs=[", *separated(self.lhs),
+            "], rhs=[", *separated(self.rhs), "], identity_element=[", *separated(self.identity),
+            "])",
+        ]  # fmt: skip
 
     @property
     def is_ordered(self) -> bool:
@@ -61,6 +70,19 @@ class Reduce(Expr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.combiner.identity[self.value_index].dtype)
 
+    def pieces(self) -> list[str | Node]:
+        """Return te's text, ``reduce(combiner=…, source=[…], …)``."""
+        axes: list[str | Node] = []
+        for axis in self.axes:
+            axes += [", "] if axes else []
+            axes += [f"iter_var({axis.name}, range(min=", axis.min, ", ext=", axis.extent, "))"]
+        absorb = [", absorb=[", *separated(self.absorb), "]"] if self.absorb else []
+        return [
+            "reduce(combiner=", self.combiner, ", source=[", *separated(self.source),
+            "], init=[", *separated(self.init), "], axis=[", *axes, "], where=", self.condition,
+            f", value_index={self.value_index}", *absorb, ")",
+        ]  # fmt: skip
+
     def update(self, state: Sequence[Expr]) -> tuple[Expr, ...]:
         """Return the state after the current element joined ``state``."""
         if not self.absorb:
@@ -91,9 +113,10 @@ def make_reduce(
     Raises
     ------
     ExpressionError
-        ``E221``: an axis is not a reduce axis; ``E222``: an axis is named twice.
+        ``E221``: an axis is not a reduce axis; ``E222``: an axis is named twice; ``E223``: there
+        is none.
     ReducerError
-        ``R203``: the number of values does not fit the state.
+        ``R203``, ``R204``: the number of values, or of starts, does not fit the state.
     """
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     for item in axes:
@@ -103,6 +126,10 @@ def make_reduce(
             )
     if len(set(map(id, axes))) != len(axes):
         raise ExpressionError("a reduce axis is named twice.", code="E222")
+    if not axes:
+        raise ExpressionError(
+            "a reduction folds over at least one axis.", code="E223", hint="Name it: axis=k."
+        )
     size = len(combiner.identity)
     if len(source) != size:
         raise ReducerError(
@@ -119,7 +146,9 @@ def make_reduce(
             raise ReducerError(
                 f"init= has {len(given)} values for a state of {size} components.", code="R204"
             )
-        start = tuple(build.cast(d, build.as_expr(i, d)) for d, i in zip(dtypes, given, strict=True))
+        start = tuple(
+            build.cast(d, build.as_expr(i, d)) for d, i in zip(dtypes, given, strict=True)
+        )
     return tuple(
         Reduce(combiner, values, axes, condition, start, i, tuple(absorb)) for i in range(size)
     )

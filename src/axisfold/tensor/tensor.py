@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from axisfold.dtypes import INT64, DType, parse
+from axisfold.dtypes import INT32, INT64, DType, parse
 from axisfold.errors import ExpressionError
 from axisfold.ir import build
 from axisfold.ir.buffer import Facts, StrideUnit
 from axisfold.ir.expr import Const, Expr, Node, Var
 from axisfold.ir.printer import separated
 from axisfold.ir.walk import post_order
-from axisfold.tensor.axis import Axis
+from axisfold.tensor.axis import Axis, as_index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +70,7 @@ class Tensor:
         return _index(self, tuple(given))
 
     def __call__(self, *indices: Any) -> Any:
+        """Return an element; ``T(i, j)`` is ``T[i, j]``."""
         return _index(self, indices)
 
     def __repr__(self) -> str:
@@ -84,10 +85,12 @@ class PartialIndex:
     indices: tuple[Any, ...]
 
     def __getitem__(self, more: Any) -> Any:
+        """Return the element, or wait for more indices."""
         given = more if isinstance(more, tuple) else (more,)
         return _index(self.tensor, self.indices + given)
 
     def __axisfold_expr__(self) -> Expr:
+        """Raise: too few indices name no element."""
         raise _wrong_count(self.tensor, len(self.indices))
 
 
@@ -177,19 +180,18 @@ def as_shape(shape: Any) -> tuple[Expr, ...]:
     Raises
     ------
     ExpressionError
-        ``E206``: an extent is not an integer, or negative.
+        ``E206``: an extent is neither an int32 nor an int64 >= 0.
     """
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    extents = tuple(build.as_expr(e) for e in given)
-    for extent in extents:
-        negative = isinstance(extent, Const) and extent.value < 0
-        if not extent.dtype.is_integer or negative:
-            raise ExpressionError(
-                f"extent {extent.value if isinstance(extent, Const) else extent.dtype} "
-                "of a shape is not an integer >= 0.",
-                code="E206",
-            )
-    return extents
+    return tuple(_extent(e) for e in given)
+
+
+def _extent(value: Any) -> Expr:
+    extent = as_index(value)
+    if extent is None or (isinstance(extent, Const) and extent.value < 0):
+        shown = f"{value} of dtype {value.dtype}" if isinstance(value, Expr) else repr(value)
+        raise ExpressionError(f"extent {shown} of a shape is no int32 or int64 >= 0.", code="E206")
+    return extent
 
 
 def placeholder(
@@ -218,6 +220,13 @@ def placeholder(
         Whether strides count elements or bytes.
     facts
         What is promised about the memory.
+
+    Raises
+    ------
+    ExpressionError
+        ``E206``: a bad extent; ``E207``: the strides do not fit the shape; ``E208``: complex.
+    DTypeError
+        ``D101``: no dtype of axisfold.
     """
     extents = as_shape(shape)
     steps = None if strides is None else tuple(build.as_expr(s, INT64) for s in strides)
@@ -236,10 +245,27 @@ def placeholder(
 
 
 def var(name: str = "tindex", dtype: Any = "int32") -> Var:
-    """Return a symbolic integer, bound from the shapes of the arguments."""
-    return Var(name, parse(dtype))
+    """Return a symbolic integer, bound from the shapes of the arguments.
+
+    Raises
+    ------
+    ExpressionError
+        ``E209``: the dtype is neither int32 nor int64.
+    """
+    return Var(name, _variable_dtype(name, dtype))
 
 
 def size_var(name: str = "size", dtype: Any = "int32") -> Var:
-    """Return a symbolic integer that is never negative."""
-    return Var(name, parse(dtype), is_size=True)
+    """Return a symbolic integer that is never negative; see :func:`var`."""
+    return Var(name, _variable_dtype(name, dtype), is_size=True)
+
+
+def _variable_dtype(name: str, dtype: Any) -> DType:
+    parsed = parse(dtype)
+    if parsed not in (INT32, INT64):
+        raise ExpressionError(
+            f"variable {name!r} of dtype {parsed} is neither int32 nor int64.",
+            code="E209",
+            hint="Variables are extents; pass other values in a placeholder of shape ().",
+        )
+    return parsed

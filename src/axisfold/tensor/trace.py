@@ -178,7 +178,7 @@ def trace(members: Sequence[Member], dtypes: Sequence[DType]) -> Traced:
         identity=tuple(e for p in parts for e in p.identity),
         facts=facts,
     )
-    tiled = all(m.reducer.tile is not None for m in members)
+    tiles = [m.reducer.tile for m in members if m.reducer.tile is not None]
     traced = Traced(
         combiner, elements, index, count, tile_count,
         uses_index=any(m.reducer.uses_index for m in members),
@@ -186,9 +186,9 @@ def trace(members: Sequence[Member], dtypes: Sequence[DType]) -> Traced:
         absorb=tuple(e for p in parts for e in p.absorbed),
         results=[r for p in parts for r in p.results],
     )  # fmt: skip
-    if tiled:
-        for part in parts:
-            part.trace_tile()
+    if len(tiles) == len(parts):
+        for part, tile in zip(parts, tiles, strict=True):
+            part.trace_tile(tile)
         traced.tile_passes = tuple(t for p in parts for t in p.tile_passes)
         traced.tile_state = tuple(e for p in parts for e in p.tile_state)
     return traced
@@ -259,11 +259,10 @@ class _MemberTrace:
         plain = {n: f.plain(lifted[n]) for n, f in self.forms.items()}
         return self._returned(reducer.combine(a, State(reducer, plain)), "combine")
 
-    def trace_tile(self) -> None:
+    def trace_tile(self, function: Callable[[Tile], Any]) -> None:
         """Trace the tile form."""
         tile = Tile(self.values, self.index, self.tile_count)
-        assert self.member.reducer.tile is not None
-        self.tile_state = self._returned(self.member.reducer.tile(tile), "tile")
+        self.tile_state = self._returned(function(tile), "tile")
         self.tile_passes = tile.passes
 
     def _finalize(self, a: State) -> list[Result]:

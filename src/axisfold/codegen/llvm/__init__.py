@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """LLVM IR text for the host's CPU; needs no LLVM itself."""
 
-from axisfold.codegen.llvm.function import emit_kernel, scalar_parameters
+from axisfold.codegen.llvm.function import emit_kernel, scalar_parameters, symbol
 
-__all__ = ["emit_kernel", "scalar_parameters"]
+__all__ = ["emit_kernel", "scalar_parameters", "symbol"]

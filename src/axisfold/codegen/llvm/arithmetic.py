@@ -8,7 +8,7 @@ from typing import Final
 from axisfold.codegen.llvm.types import suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import FLOAT32, FLOAT64, DType
-from axisfold.ir.expr import Binary, Cast, Compare, Const, Expr
+from axisfold.ir.expr import Binary, Broadcast, Cast, Compare, Const, Expr
 
 _FLOAT_OPS: Final = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTEGER_OPS: Final = {
@@ -51,8 +51,7 @@ class _Division:
 
     def __init__(self, w: Writer, dtype: DType, a: str, b: str, divisor: Expr) -> None:
         self.w, self.dtype, self.a, self.b = w, dtype, a, b
-        value = getattr(divisor, "value", None)
-        known = value if isinstance(value, Const) else divisor
+        known = divisor.value if isinstance(divisor, Broadcast) else divisor
         self.is_positive = isinstance(known, Const) and int(known.value) > 0
         self.is_signed = dtype.kind == "int"
         self.power = _log2(int(known.value)) if isinstance(known, Const) else None
@@ -101,7 +100,9 @@ class _Division:
             signs = w.compare("slt", dtype, w.binary("xor", dtype, rest, self.b), zero)
             below = w.binary("and", flags, w.compare("ne", dtype, rest, zero), signs)
         if op == "floordiv":
-            return w.select(below, dtype, w.binary("sub", dtype, quotient, w.const(1, dtype)), quotient)
+            return w.select(
+                below, dtype, w.binary("sub", dtype, quotient, w.const(1, dtype)), quotient
+            )
         return w.select(below, dtype, w.binary("add", dtype, rest, self.b), rest)
 
 
@@ -134,7 +135,9 @@ def convert(w: Writer, value: str, source: DType, target: DType) -> str:
     if target.is_float and target.bits == 16 and not (source.is_float and source.bits == 32):
         return _to_half(w, convert(w, value, source, FLOAT64.with_lanes(source.lanes)), target)
     if source.is_float and target.is_float:
-        return _resize(w, "fpext" if target.bits > source.bits else "fptrunc", value, source, target)
+        return _resize(
+            w, "fpext" if target.bits > source.bits else "fptrunc", value, source, target
+        )
     if source.is_float:
         name = f"fpto{'s' if target.kind == 'int' else 'u'}i.sat"
         function = f"llvm.{name}.{suffix(target)}.{suffix(source)}"
@@ -164,7 +167,9 @@ def _to_half(w: Writer, value: str, target: DType) -> str:
     back = _resize(w, "fpext", near, middle, wide)
     raw = w.let(f"bitcast {value_type(middle)} {near} to {value_type(bits)}")
     inexact = w.compare("one", wide, back, value)
-    away = w.compare("ogt", wide, intrinsic(w, "fabs", wide, back), intrinsic(w, "fabs", wide, value))
+    away = w.compare(
+        "ogt", wide, intrinsic(w, "fabs", wide, back), intrinsic(w, "fabs", wide, value)
+    )
     toward = w.select(away, bits, w.binary("sub", bits, raw, w.const(1, bits)), raw)
     odd = w.binary("or", bits, toward, w.const(1, bits))
     chosen = w.select(inexact, bits, odd, raw)

@@ -7,12 +7,14 @@ for each buffer and then one i64 for each extent and stride (:func:`scalar_param
 
 from __future__ import annotations
 
+import math
 from typing import assert_never
 
 from axisfold.codegen.llvm import arithmetic, memory
 from axisfold.codegen.llvm.calls import emit_call
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
+from axisfold.dtypes import INT64
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
     Binary,
@@ -44,6 +46,11 @@ def scalar_parameters(kernel: Kernel) -> tuple[Var, ...]:
     return tuple(found)
 
 
+def symbol(kernel: Kernel) -> str:
+    """Return the name of a kernel's LLVM function; the prefix keeps it apart from C's."""
+    return f"axisfold.{kernel.name}"
+
+
 def emit_kernel(kernel: Kernel) -> str:
     """Return the LLVM IR of a kernel whose indices are int64."""
     return _Function(kernel).text()
@@ -66,7 +73,7 @@ class _Function:
         w.emit("ret i32 0")
         params = [f"ptr noalias {self._access(b)}{self.pointers[b]}" for b in self.kernel.params]
         params += [f"i64 {self.values[v]}" for v in self.scalars]
-        head = f'define i32 @"{self.kernel.name}"({", ".join(params)}) nounwind {{'
+        head = f'define i32 @"{symbol(self.kernel)}"({", ".join(params)}) nounwind {{'
         body = [head, "entry:", *w.entry, *w.lines, "}", ""]
         return "\n".join([*body, *w.declarations.values(), ""])
 
@@ -135,34 +142,43 @@ class _Function:
         w.start(after)
 
     def allocate(self, stmt: Allocate) -> None:
-        """Constant local memory is on the stack, everything else on the heap."""
+        """Local memory is on the stack, everything else on the heap; both aligned to 64 bytes."""
         w, buffer = self.w, stmt.buffer
-        kind = memory_type(buffer.dtype)
         if buffer.scope == "local":
-            count = 1
-            for extent in buffer.shape:
-                assert isinstance(extent, Const)
-                count *= int(extent.value)
+            count = math.prod(int(e.value) for e in buffer.shape if isinstance(e, Const))
             place = w.fresh(buffer.name)
-            w.entry.append(f"  {place} = alloca [{count} x {kind}], align 64")
+            w.entry.append(f"  {place} = alloca [{count} x {memory_type(buffer.dtype)}], align 64")
             self.pointers[buffer] = place
             self.stmt(stmt.body)
             return
-        size = "1"
-        for extent in buffer.shape:
-            size = w.let(f"mul i64 {size}, {self.expr(extent)}")
-        size = w.let(f"mul i64 {size}, {buffer.dtype.itemsize}")
-        # malloc(0) may return null, which is no failure.
-        size = w.let(f"add i64 {size}, 64")
         w.declarations["malloc"] = "declare noalias ptr @malloc(i64)"
         w.declarations["free"] = "declare void @free(ptr)"
-        place = w.let(f"call noalias ptr @malloc(i64 {size})", buffer.name)
-        self._check_memory(place)
+        held = w.let(f"call noalias ptr @malloc(i64 {self._bytes(buffer)})", "heap")
+        self._check_memory(held)
+        after = w.let(f"getelementptr i8, ptr {held}, i64 63")
+        w.declarations["ptrmask"] = "declare ptr @llvm.ptrmask.p0.i64(ptr, i64)"
+        place = w.let(f"call ptr @llvm.ptrmask.p0.i64(ptr {after}, i64 -64)", buffer.name)
         self.pointers[buffer] = place
-        self.heap.append(place)
+        self.heap.append(held)
         self.stmt(stmt.body)
         self.heap.pop()
-        w.emit(f"call void @free(ptr {place})")
+        w.emit(f"call void @free(ptr {held})")
+
+    def _bytes(self, buffer: Buffer) -> str:
+        """Return how much to allocate; a size beyond 64 bits asks for all there is and fails."""
+        w, pair = self.w, "{ i64, i1 }"
+        name = "llvm.umul.with.overflow.i64"
+        w.declarations[name] = f"declare {pair} @{name}(i64, i64)"
+        # 64 bytes more leave room to align, and malloc(0) may return null, which is no failure.
+        size, failed = str(buffer.dtype.itemsize), "false"
+        for extent in buffer.shape:
+            rounds = arithmetic.intrinsic(w, "smax", INT64, self.expr(extent), "0")
+            both = w.let(f"call {pair} @{name}(i64 {size}, i64 {rounds})")
+            size = w.let(f"extractvalue {pair} {both}, 0")
+            flag = w.let(f"extractvalue {pair} {both}, 1")
+            failed = w.let(f"or i1 {failed}, {flag}")
+        more = arithmetic.intrinsic(w, "uadd.sat", INT64, size, "64")
+        return w.let(f"select i1 {failed}, i64 -1, i64 {more}")
 
     def _check_memory(self, place: str) -> None:
         w = self.w

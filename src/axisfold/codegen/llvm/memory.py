@@ -55,7 +55,12 @@ def emit_load(w: Writer, node: Load, pointer: str, offset: str, mask: str | None
         name = f"llvm.masked.{'gather' if gathered else 'load'}.{suffix(dtype)}"
         name += f".v{dtype.lanes}p0" if gathered else ".p0"
         value = w.call(
-            name, kind, f"{place} {address}", f"i32 {align}", f"{flags} {where}", f"{kind} zeroinitializer"
+            name,
+            kind,
+            f"{place} {address}",
+            f"i32 {align}",
+            f"{flags} {where}",
+            f"{kind} zeroinitializer",
         )
     else:
         value = w.let(f"load {kind}, ptr {address}, align {align}")

@@ -25,14 +25,18 @@ class Writer:
         self.entry: list[str] = []
         self.block = "entry"
         self.declarations: dict[str, str] = {}
-        self._used: dict[str, int] = {}
+        self._used: set[str] = set()
+        self._counts: dict[str, int] = {}
 
     def fresh(self, name: str = "") -> str:
         """Return an unused local name, ``%i`` or ``%i.3``."""
-        base = re.sub(r"[^\w.$-]", "_", name) or "v"
-        count = self._used.get(base, 0)
-        self._used[base] = count + 1
-        return f"%{base}" if name and not count else f"%{base}.{count}"
+        base = re.sub(r"[^\w.$-]", "_", name, flags=re.ASCII) or "v"
+        candidate = base if name else f"{base}.0"
+        while candidate in self._used:
+            self._counts[base] = self._counts.get(base, 0) + 1
+            candidate = f"{base}.{self._counts[base]}"
+        self._used.add(candidate)
+        return f"%{candidate}"
 
     def emit(self, text: str) -> None:
         """Append an instruction without a result."""

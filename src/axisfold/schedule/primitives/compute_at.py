@@ -32,7 +32,7 @@ def compute_at(schedule: Schedule, stage: Stage, parent: Stage, axis: Axis) -> N
 
     Preconditions
     -------------
-    1. ``axis`` is a leaf of ``parent`` (S101, S102, S103).
+    1. ``parent`` is a stage (S150) and ``axis`` a leaf of it (S101, S102, S103).
     2. The stage is neither an output nor a placeholder (S151).
     3. ``parent`` is another stage and does not lie inside this one (S152).
     4. Every consumer of the stage is ``parent`` or is computed inside it (S153).
@@ -49,7 +49,8 @@ def compute_at(schedule: Schedule, stage: Stage, parent: Stage, axis: Axis) -> N
         raise ScheduleError(f"compute_at of stage {stage.name!r}: it is {what}.", code="S151")
     if parent is stage or _lies_inside(parent, stage):
         raise ScheduleError(
-            f"compute_at of stage {stage.name!r}: stage {parent.name!r} is itself or lies inside it.",
+            f"compute_at of stage {stage.name!r}: stage {parent.name!r} is itself or lies inside "
+            "it.",
             code="S152",
         )
     for consumer in consumers(schedule, stage):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
+from axisfold.ir.walk import uses
 from axisfold.schedule.checks import leaf_position
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis
@@ -47,21 +48,21 @@ def reorder(schedule: Schedule, stage: Stage, *axes: Axis) -> None:
 
 
 def _check_bounds(stage: Stage, leaves: list[Axis]) -> None:
-    from axisfold.ir.walk import uses
-
     for position, axis in enumerate(leaves):
-        inside = frozenset(inner.var for inner in leaves[position + 1 :])
-        if uses(axis.extent, inside) or uses(axis.min, inside):
-            raise ScheduleError(
-                f"reorder of stage {stage.name!r}: the bounds of axis {axis.name!r} read an axis "
-                "that would lie inside it.",
-                code="S122",
-            )
+        root = stage.root_of(axis)
+        for inner in leaves[position + 1 :]:
+            var = frozenset({stage.root_of(inner).var})
+            if uses(root.extent, var) or uses(root.min, var):
+                raise ScheduleError(
+                    f"reorder of stage {stage.name!r}: the bounds of axis {axis.name!r} read axis "
+                    f"{inner.name!r}, which would lie inside it.",
+                    code="S122",
+                )
 
 
 def _check_order(stage: Stage, leaves: list[Axis]) -> None:
-    combiner = getattr(stage.op.body[0], "combiner", None)
-    if combiner is None or not combiner.is_ordered:
+    reduction = stage.reduction
+    if reduction is None or not reduction.combiner.is_ordered:
         return
     before = [a for a in stage.leaf_axes if a.kind == "reduce"]
     if [a for a in leaves if a.kind == "reduce"] != before:

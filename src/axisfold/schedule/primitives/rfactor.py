@@ -11,12 +11,13 @@ from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute, uses
-from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.checks import check_nothing_attached, leaf_position
 from axisfold.schedule.relations import axis_values, leaf_domains, split_guards
 from axisfold.schedule.stage import Stage
-from axisfold.tensor.axis import Axis, make_axis
+from axisfold.tensor.axis import Axis, AxisKind, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import Reduce, make_reduce
+from axisfold.tensor.tensor import Operation
 
 if TYPE_CHECKING:
     from axisfold.schedule.schedule import Schedule
@@ -44,21 +45,21 @@ def rfactor(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int = 0) 
     3. The extent of ``axis`` does not depend on another axis (S163).
     4. ``factor_axis`` lies in [-(ndim + 1), ndim] (S164).
     5. An ordered reducer is factored at its outermost reduce leaf only (S165).
+    6. No stage is computed inside this one (S166): its loops would be gone.
+    7. If ``axis`` is a part of a split axis, no other reduce axis has bounds that read the split
+       axis (S167), whose other part would come to lie inside.
 
     Returns
     -------
     Tensor or tuple of Tensor
         The partial results ``B.rf``; one for each component of a tuple reducer.
     """
-    body = stage.op.body
-    if not isinstance(stage.op, ComputeOp) or not body or not isinstance(body[0], Reduce):
-        raise ScheduleError(f"rfactor of stage {stage.name!r}: it is no reduction.", code="S161")
     leaf_position(stage, axis, "rfactor")
     rank = len(stage.op.axis)
     slot = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
-    _check(stage, axis, factor_axis, slot)
-    partial = _partial(stage.op, stage, axis, slot)
-    final = _final(stage.op, partial, axis, slot)
+    reduction = _checked(schedule, stage, axis, factor_axis, slot)
+    partial = _Partial(stage, reduction, axis, slot).build()
+    final = _final(stage.op, reduction, partial, axis, slot)
     position = schedule.stages.index(stage)
     schedule.stages.insert(position, Stage(schedule, partial))
     stage.reset(final)
@@ -66,90 +67,119 @@ def rfactor(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int = 0) 
     return tensors if len(tensors) > 1 else tensors[0]
 
 
-def _check(stage: Stage, axis: Axis, factor_axis: int, slot: int) -> None:
+def _checked(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int, slot: int) -> Reduce:
+    """Return the reduction of a stage that can be factored."""
+    where = f"rfactor of stage {stage.name!r}"
+    reduction = stage.reduction
+    if reduction is None:
+        raise ScheduleError(f"{where}: it is no reduction.", code="S161")
     if axis.kind != "reduce":
         raise ScheduleError(
-            f"rfactor of stage {stage.name!r}: axis {axis.name!r} is a data axis.",
+            f"{where}: axis {axis.name!r} is a data axis.",
             code="S162",
             hint="Only a reduce axis can be factored.",
         )
     others = frozenset(a.var for a in stage.all_axes if a is not axis)
     if uses(axis.extent, others):
         raise ScheduleError(
-            f"rfactor of stage {stage.name!r}: the extent of axis {axis.name!r} depends on "
-            "another axis, so the partial results would not be rectangular.",
+            f"{where}: the extent of axis {axis.name!r} depends on another axis, so the partial "
+            "results would not be rectangular.",
             code="S163",
             hint="Split it by a constant and factor the inner part.",
         )
     rank = len(stage.op.axis)
     if not 0 <= slot <= rank:
         raise ScheduleError(
-            f"rfactor of stage {stage.name!r}: factor_axis={factor_axis} is not in "
-            f"[{-rank - 1}, {rank}].",
-            code="S164",
+            f"{where}: factor_axis={factor_axis} is not in [{-rank - 1}, {rank}].", code="S164"
         )
-    reduction = stage.op.body[0]
-    assert isinstance(reduction, Reduce)
-    leaves = [a for a in stage.leaf_axes if a.kind == "reduce"]
-    if reduction.combiner.is_ordered and leaves[0] is not axis:
+    first = next(leaf for leaf in stage.leaf_axes if leaf.kind == "reduce")
+    if reduction.combiner.is_ordered and first is not axis:
         raise ScheduleError(
-            f"rfactor of stage {stage.name!r}: its reducer is ordered, so only the outermost "
-            f"reduce axis {leaves[0].name!r} can be factored.",
+            f"{where}: its reducer is ordered, so only the outermost reduce axis {first.name!r} "
+            "can be factored.",
             code="S165",
         )
+    check_nothing_attached(schedule, stage, "rfactor", "S166")
+    _check_readers(stage, axis, where)
+    return reduction
 
 
-def _root_of(stage: Stage, axis: Axis) -> Axis:
-    for relation in reversed(stage.relations):
-        if axis is relation.outer or axis is relation.inner:
-            axis = relation.parent
-    return axis
+def _check_readers(stage: Stage, axis: Axis, where: str) -> None:
+    root = stage.root_of(axis)
+    var = frozenset({root.var})
+    for other in stage.op.reduce_axis:
+        if root is not axis and (uses(other.extent, var) or uses(other.min, var)):
+            raise ScheduleError(
+                f"{where}: the bounds of axis {other.name!r} read axis {root.name!r}, of which "
+                f"{axis.name!r} is a part.",
+                code="S167",
+                hint=f"Factor {root.name!r} as a whole, without splitting it.",
+            )
 
 
-def _fresh(axis: Axis, kind: Any, renamed: dict[Var, Expr]) -> Axis:
-    """Return a copy of an axis under the same name, and note the new variable."""
-    low, extent = substitute(axis.min, renamed), substitute(axis.extent, renamed)
-    copy = make_axis(axis.name, low, extent, kind)
-    renamed[axis.var] = copy.var
-    return copy
+class _Partial:
+    """Makes B.rf: the factored axis is a data axis, the other parts of its root stay folded."""
+
+    def __init__(self, stage: Stage, reduction: Reduce, axis: Axis, slot: int) -> None:
+        self.stage, self.axis, self.slot = stage, axis, slot
+        self.is_ordered = reduction.combiner.is_ordered
+        self.root = stage.root_of(axis)
+        self.renamed: dict[Var, Expr] = {}
+
+    def build(self) -> ComputeOp:
+        op, axis, root = self.stage.op, self.axis, self.root
+        data = [self._copy(a, "data") for a in op.axis]
+        factored = make_axis(axis.name, build.const(0, axis.extent.dtype), axis.extent, "data")
+        data.insert(self.slot, factored)
+        if axis is root:
+            self.renamed[root.var] = factored.var + substitute(root.min, self.renamed)
+        others = [self._copy(a, "reduce") for a in op.reduce_axis if a is not root]
+        parts, guards = self._parts(factored)
+        # te folds over the untouched axes first; the order of an ordered reducer is the leaves'.
+        folded = [*parts, *others] if self.is_ordered else [*others, *parts]
+        if not folded:
+            zero, one = build.const(0, axis.extent.dtype), build.const(1, axis.extent.dtype)
+            folded = [make_axis(f"{axis.name}.one", zero, one, "reduce")]
+        bodies = [
+            self._moved(item, tuple(folded), guards) for item in op.body if isinstance(item, Reduce)
+        ]
+        return make_compute(f"{op.name}.rf", tuple(data), bodies)
+
+    def _copy(self, axis: Axis, kind: AxisKind) -> Axis:
+        """Return a copy of an axis under the same name, and note the new variable."""
+        low, extent = substitute(axis.min, self.renamed), substitute(axis.extent, self.renamed)
+        copy = make_axis(axis.name, low, extent, kind)
+        self.renamed[axis.var] = copy.var
+        return copy
+
+    def _parts(self, factored: Axis) -> tuple[list[Axis], list[Expr]]:
+        """Return the parts of the root that stay folded, and the guards of its splits."""
+        stage, root = self.stage, self.root
+        relations = [r for r in stage.relations if stage.root_of(r.parent) is root]
+        extents = leaf_domains({root: substitute(root.extent, self.renamed)}, relations)
+        loops: dict[Axis, Expr] = {self.axis: factored.var}
+        env: dict[Var, Domain] = {factored.var: Domain(factored.min, factored.extent)}
+        parts = []
+        for leaf in stage.leaf_axes:
+            if leaf is not self.axis and stage.root_of(leaf) is root:
+                zero = build.const(0, leaf.extent.dtype)
+                copy = make_axis(leaf.name, zero, extents[leaf], "reduce")
+                loops[leaf] = copy.var
+                env[copy.var] = Domain(copy.min, copy.extent)
+                parts.append(copy)
+        values = axis_values(relations, extents, loops)
+        self.renamed[root.var] = values[root] + substitute(root.min, self.renamed)
+        guards = split_guards(relations, extents, values, Bounds(env))
+        return parts, [condition for _, condition in guards]
+
+    def _moved(self, item: Reduce, folded: tuple[Axis, ...], guards: list[Expr]) -> Reduce:
+        where = substitute(item.condition, self.renamed)
+        condition = build.all_of([*map(build.likely, guards), where])
+        body = substitute(replace(item, init=()), self.renamed)
+        return replace(body, axes=folded, condition=condition)
 
 
-def _partial(op: ComputeOp, stage: Stage, axis: Axis, slot: int) -> ComputeOp:
-    """Return B.rf: the factored axis is a data axis, the other parts of its root stay folded."""
-    root = _root_of(stage, axis)
-    relations = [r for r in stage.relations if _root_of(stage, r.parent) is root]
-    parts = [a for a in stage.leaf_axes if _root_of(stage, a) is root and a is not axis]
-    renamed: dict[Var, Expr] = {}
-    data = [_fresh(a, "data", renamed) for a in op.axis]
-    factored = make_axis(axis.name, build.const(0, axis.extent.dtype), axis.extent, "data")
-    data.insert(slot, factored)
-    folded = [_fresh(a, "reduce", renamed) for a in op.reduce_axis if a is not root]
-    loops: dict[Axis, Expr] = {axis: factored.var}
-    env: dict[Var, Domain] = {factored.var: Domain(factored.min, factored.extent)}
-    offset = substitute(root.extent, renamed)
-    extents = leaf_domains({root: offset}, relations)
-    for part in parts:
-        copy = make_axis(part.name, build.const(0, part.extent.dtype), extents[part], "reduce")
-        loops[part] = copy.var
-        env[copy.var] = Domain(copy.min, copy.extent)
-        folded.append(copy)
-    values = axis_values(relations, extents, loops)
-    guards = split_guards(relations, extents, values, Bounds(env))
-    renamed[root.var] = values[root] + substitute(root.min, renamed)
-    bodies = []
-    for item in op.body:
-        assert isinstance(item, Reduce)
-        where = substitute(item.condition, renamed)
-        condition = build.all_of([*(build.likely(g) for _, g in guards), where])
-        moved = replace(item, init=())
-        bodies.append(replace(substitute(moved, renamed), axes=tuple(folded), condition=condition))
-    if not folded:
-        one = make_axis(f"{axis.name}.one", build.const(0), build.const(1), "reduce")
-        bodies = [replace(b, axes=(one,)) for b in bodies]
-    return make_compute(f"{op.name}.rf", tuple(data), bodies)
-
-
-def _final(op: ComputeOp, partial: ComputeOp, axis: Axis, slot: int) -> ComputeOp:
+def _final(op: Operation, first: Reduce, partial: ComputeOp, axis: Axis, slot: int) -> ComputeOp:
     """Return the reduction of the partial results, under the old name."""
     renamed: dict[Var, Expr] = {}
     data = []
@@ -160,8 +190,7 @@ def _final(op: ComputeOp, partial: ComputeOp, axis: Axis, slot: int) -> ComputeO
     folded = make_axis(f"{axis.name}.v", build.const(0, axis.extent.dtype), axis.extent, "reduce")
     indices: list[Expr] = [a.var for a in data]
     indices.insert(slot, folded.var)
-    first = op.body[0]
-    assert isinstance(first, Reduce)
     source = [t[tuple(indices)] for t in partial.outputs]
     init = tuple(substitute(e, renamed) for e in first.init) or None
-    return make_compute(op.name, tuple(data), make_reduce(first.combiner, source, folded, None, init))
+    bodies = make_reduce(first.combiner, source, folded, None, init)
+    return make_compute(op.name, tuple(data), bodies)

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from axisfold.dtypes import highest
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.expr import Const, Expr
@@ -41,7 +44,9 @@ def split(
     1. ``parent`` is a leaf of the stage (S101, S102, S103).
     2. Exactly one of ``factor`` (extent of the inner loop) and ``nparts`` (extent of the outer
        loop) is given (S111).
-    3. It is a positive integer or an integer expression (S112).
+    3. It is a positive integer that the axis' dtype holds, or an expression of it (S112).
+    4. No stage is computed at ``parent`` (S113), and it is neither vectorized nor unrolled (S114):
+       either would be lost with the loop.
 
     Returns
     -------
@@ -59,6 +64,7 @@ def split(
         relation = _relation(parent, factor=_positive(parent, "factor", factor))
     else:
         relation = _relation(parent, nparts=_positive(parent, "nparts", nparts))
+    _check_unused(schedule, stage, parent)
     outer, inner = relation.outer, relation.inner
     stage.relations.append(relation)
     stage.leaf_axes[position : position + 1] = [outer, inner]
@@ -76,12 +82,33 @@ def _relation(parent: Axis, factor: Expr | None = None, nparts: Expr | None = No
 
 
 def _positive(parent: Axis, what: str, value: Any) -> Expr:
-    expr = build.as_expr(value, parent.extent.dtype) if not isinstance(value, bool) else None
-    bad = expr is None or not expr.dtype.is_integer
-    if bad or (isinstance(expr, Const) and int(expr.value) <= 0):
+    dtype = parent.extent.dtype
+    is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if is_number and 0 < int(value) <= highest(dtype):
+        return build.const(int(value), dtype)
+    if isinstance(value, Expr) and value.dtype.is_integer and not isinstance(value, Const):
+        return build.cast(dtype, value)
+    if isinstance(value, Const) and value.dtype.is_integer:
+        return _positive(parent, what, int(value.value))
+    raise ScheduleError(
+        f"split of axis {parent.name!r}: {what}={value!r} is not a positive {dtype}.",
+        code="S112",
+    )
+
+
+def _check_unused(schedule: Schedule, stage: Stage, parent: Axis) -> None:
+    for other in schedule.stages:
+        if other.attachment is not None and other.attachment.axis is parent:
+            raise ScheduleError(
+                f"split of axis {parent.name!r} of stage {stage.name!r}: stage {other.name!r} is "
+                "computed at it.",
+                code="S113",
+                hint="Split first, then compute_at one of the parts.",
+            )
+    if parent in stage.loop_kinds:
         raise ScheduleError(
-            f"split of axis {parent.name!r}: {what}={value!r} is not a positive integer.",
-            code="S112",
+            f"split of axis {parent.name!r} of stage {stage.name!r}: it is already "
+            f"{stage.loop_kinds[parent]}.",
+            code="S114",
+            hint="Split first, then vectorize or unroll one of the parts.",
         )
-    assert expr is not None
-    return expr

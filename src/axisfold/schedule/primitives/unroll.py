@@ -26,8 +26,8 @@ def unroll(schedule: Schedule, stage: Stage, axis: Axis) -> None:
 
     After ``unroll(k.inner)``, in the device program::
 
-        B[0] = B[0] + A[(k.outer*2)]
-        B[0] = B[0] + A[(k.outer*2) + 1]
+        B[0] = B[0] + A[(k.outer * 2)]
+        B[0] = B[0] + A[(k.outer * 2) + 1]
 
     Preconditions
     -------------

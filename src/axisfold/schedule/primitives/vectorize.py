@@ -26,7 +26,7 @@ def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
 
     After ``vectorize(i.inner)``, in the device program::
 
-        B[ramp((i.outer*8), 1, 8)] = A[ramp((i.outer*8), 1, 8)]
+        B[ramp((i.outer * 8), 1, 8)] = A[ramp((i.outer * 8), 1, 8)]
 
     Lanes beyond a tail are masked.
 
