@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Chinese text, functors included, against the library, with nothing but the prelude before it.
-// Its CustomMean::initial() has no qualifier: NVRTC takes it with -default-device.
+// Its CustomMean::initial() has no qualifier, which makes it a host function: nvcc takes it, NVRTC
+// needs the option -default-device.
 #define AXISFOLD_SEED_OWN_FUNCTORS
 #include <axisfold/seed_prelude.cuh>
 
@@ -32,18 +33,16 @@ namespace as_function {
 
 extern "C" __global__ void mean_zh(const float* x, float* y, int n, int reduce_num, int left_num,
                                    int blocking_size) {
-  CustomMean<float> reducer;
   as_function::ReduceHigherDimKernel<float, float, float>(
-      x, y, reducer, CustomMean<float>::Transformer(n), reducer.initial(), reduce_num, left_num,
+      x, y, CustomMean<float>(), CustomMean<float>::Transformer(n), 0.0f, reduce_num, left_num,
       blocking_size);
 }
 
 // The page's own DivideFunctor, as printed.
 extern "C" __global__ void mean_zh_own(const float* x, float* y, int n, int reduce_num,
                                        int left_num, int blocking_size) {
-  CustomMean<float> reducer;
   as_function::ReduceHigherDimKernel<float, float, float>(
-      x, y, reducer, DivideFunctor<float>(n), reducer.initial(), reduce_num, left_num,
+      x, y, CustomMean<float>(), DivideFunctor<float>(n), 0.0f, reduce_num, left_num,
       blocking_size);
 }
 

@@ -41,10 +41,12 @@ struct BroadcastConfig {
     }
   }
 
-  /// Anything with `operator[]`, such as a std::vector.
+#if !defined(__CUDACC_RTC__)
+  /// From containers of index_t such as std::vector, in host code.
   template <class Dims>
-  AXISFOLD_FN BroadcastConfig(const Dims& out_dims, const Dims& in_dims, int dim_size)
+  BroadcastConfig(const Dims& out_dims, const Dims& in_dims, int dim_size)
       : BroadcastConfig(&out_dims[0], &in_dims[0], dim_size) {}
+#endif
 
   AXISFOLD_DEVICE uint64 source(uint64 output) const {
     return is_narrow ? source_by(narrow, static_cast<uint32>(output)) : source_by(wide, output);
