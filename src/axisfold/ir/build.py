@@ -320,8 +320,9 @@ def likely(condition: Expr) -> Expr:
 
 def bare(condition: Expr) -> Expr:
     """Return a condition without the mark of :func:`likely`."""
-    is_marked = isinstance(condition, Call) and condition.name == "likely"
-    return condition.args[0] if is_marked else condition
+    if isinstance(condition, Call) and condition.name == "likely":
+        return condition.args[0]
+    return condition
 
 
 def conjuncts(condition: Expr) -> list[Expr]:

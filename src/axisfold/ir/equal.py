@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import fields
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from axisfold.dtypes import bit_pattern
 from axisfold.ir.expr import Const, Node, Var
 from axisfold.ir.walk import children
 
 
-@cache
-def plain_fields(cls: Hashable) -> tuple[str, ...]:
-    """Names of the fields that are values rather than children."""
-    kind = cast("type[Any]", cls)
-    return tuple(f.name for f in fields(kind) if f.name not in kind.child_fields)
+_plain: dict[type[Any], tuple[str, ...]] = {}
+
+
+def plain_fields(cls: type[Any]) -> tuple[str, ...]:
+    """Return the names of the fields that are values rather than children."""
+    if cls not in _plain:
+        _plain[cls] = tuple(f.name for f in fields(cls) if f.name not in cls.child_fields)
+    return _plain[cls]
 
 
 def _payload(node: Node) -> tuple[object, ...]:

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of legal loop IR, as code.
 
-Every program: operands of one dtype and one number of lanes, integer offsets, bool conditions,
-each variable bound before use and bound once, each buffer a parameter or allocated around its
-use, outputs alone are written among the parameters.  Level ``device`` in addition: no
-vectorized or unrolled loop is left, and every index is int64.
+Every program: operands of one dtype and one number of lanes, operations that their dtype has,
+integer offsets, bool conditions, masks on vectors only, each variable bound before use and bound
+once, each buffer a parameter or allocated around its use, outputs alone are written among the
+parameters.  Level ``device`` in addition: no vectorized or unrolled loop is left, every index is
+int64, and local memory has constant extents.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
-from axisfold.dtypes import INT64, DType
+from axisfold.dtypes import BOOL, INT64, DType, Kind
 from axisfold.errors import VerifyError
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
@@ -96,6 +97,7 @@ class _Verifier:
                     self.require(not isinstance(part, Seq), "a nested sequence", stmt)
                     self.stmt(part)
             case Allocate():
+                self.allocation(stmt)
                 self.live.add(stmt.buffer)
                 self.stmt(stmt.body)
                 self.live.discard(stmt.buffer)
@@ -119,6 +121,17 @@ class _Verifier:
         self.stmt(loop.body)
         self.bound.discard(loop.var)
 
+    def allocation(self, stmt: Allocate) -> None:
+        buffer = stmt.buffer
+        for extent in buffer.shape:
+            self.expr(extent, stmt)
+            self.require(extent.dtype.is_integer, "an extent is not an integer", stmt)
+            is_known = isinstance(extent, Const) or buffer.scope != "local"
+            if self.level == "device":
+                self.require(is_known, "local memory has a variable extent", stmt)
+        self.require(buffer not in self.live, f"buffer {buffer.name} is allocated twice", stmt)
+        self.require(buffer.is_compact, f"buffer {buffer.name} is allocated with gaps", stmt)
+
     def bind(self, var: Var, stmt: Stmt) -> None:
         self.require(var not in self.ever, f"variable {var.name} is bound twice", stmt)
         self.ever.add(var)
@@ -131,6 +144,7 @@ class _Verifier:
         if self.level == "device":
             self.require(index.dtype.element == INT64, "an offset is not int64", stmt)
         if mask is not None:
+            self.require(index.dtype.lanes > 1, "a scalar access has a mask", stmt)
             self.flag(mask, index.dtype.lanes, stmt)
 
     def flag(self, condition: Expr, lanes: int, stmt: Stmt) -> None:
@@ -153,8 +167,27 @@ class _Verifier:
         self.require(node.index.dtype.is_integer, "an offset is not an integer", stmt)
         if self.level == "device":
             self.require(node.index.dtype.element == INT64, "an offset is not int64", stmt)
-        lanes = node.mask.dtype.lanes if node.mask is not None else node.index.dtype.lanes
-        self.require(lanes == node.index.dtype.lanes, "mask and offset differ in lanes", stmt)
+        if node.mask is not None:
+            wanted = BOOL.with_lanes(node.index.dtype.lanes)
+            self.require(wanted.lanes > 1, "a scalar access has a mask", stmt)
+            self.require(
+                node.mask.dtype == wanted, "a mask is not a truth value for each lane", stmt
+            )
+
+
+_ANY: Final = frozenset({"min", "max"})
+_REAL: Final = _ANY | {"add", "sub", "mul"}
+_INTEGER: Final = _REAL | {
+    "floordiv", "floormod", "truncdiv", "truncmod", "bitand", "bitor", "bitxor",
+}  # fmt: skip
+_OPERATIONS: Final[dict[Kind, frozenset[str]]] = {
+    "bool": _ANY | {"and", "or"},
+    "int": _INTEGER,
+    "uint": _INTEGER,
+    "float": _REAL | {"div"},
+    "complex": frozenset(),
+    "handle": frozenset(),
+}
 
 
 def _is_typed(node: Node) -> bool:
@@ -163,7 +196,9 @@ def _is_typed(node: Node) -> bool:
     match node:
         case Const():
             return node.dtype.lanes == 1
-        case Binary() | Compare():
+        case Binary():
+            return node.a.dtype == node.b.dtype and node.op in _OPERATIONS[node.a.dtype.kind]
+        case Compare():
             return node.a.dtype == node.b.dtype and not node.a.dtype.is_complex
         case Select() | IfThenElse():
             flag = node.condition.dtype
@@ -175,7 +210,8 @@ def _is_typed(node: Node) -> bool:
             return node.value.dtype.lanes == node.dtype.lanes
         case Call():
             row = INTRINSICS[node.name]
-            return len(parts) == row.arity and len({p.dtype for p in parts}) == 1
+            is_legal = row.takes_integers or all(p.dtype.is_float for p in parts)
+            return len(parts) == row.arity and len({p.dtype for p in parts}) == 1 and is_legal
         case Ramp():
             return node.base.dtype == node.stride.dtype and node.base.dtype.lanes == 1
         case Broadcast():

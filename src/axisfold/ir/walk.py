@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cache
 from typing import Any, TypeVar, cast
 
 from axisfold.ir.expr import Expr, Node, Var
@@ -25,9 +24,13 @@ def children(node: Node) -> tuple[Node, ...]:
     return tuple(found)
 
 
-@cache
-def _init_fields(cls: Hashable) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cast("type[Any]", cls)) if f.init)
+_init: dict[type[Any], tuple[str, ...]] = {}
+
+
+def _init_fields(cls: type[Any]) -> tuple[str, ...]:
+    if cls not in _init:
+        _init[cls] = tuple(f.name for f in fields(cls) if f.init)
+    return _init[cls]
 
 
 def rebuild(node: N, new_children: Sequence[Node]) -> N:

@@ -11,10 +11,15 @@ from axisfold.analysis.bounds import Bounds, symbolic_bounds
 from axisfold.analysis.simplify import simplify
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
-from axisfold.ir.expr import Call, Compare, Expr, Var
+from axisfold.ir.expr import Compare, Expr, Var
 from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
-from axisfold.ir.walk import children, rewrite, uses
-from axisfold.passes.rewriter import StmtRewriter, renamed_loops
+from axisfold.ir.walk import rewrite, uses
+from axisfold.passes.rewriter import StmtRewriter, renamed_loops, substatements
+
+# Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
+# Beyond this many stores the program leaves the instruction cache, and guards cost less than code.
+# Outer loops give way first: the guards of inner loops are tested most often.
+MAX_STORES = 512
 
 
 def partition_loops(kernel: Kernel) -> Kernel:
@@ -28,6 +33,8 @@ def partition_loops(kernel: Kernel) -> Kernel:
 
         for (k.outer, 0, floordiv(m, 16)) { … S … }
         for (k.outer, floordiv(m, 16), floordiv((m + 15), 16)) { … if likely(…) { S } … }
+
+    A loop whose copies would be too long (``MAX_STORES``) keeps its guards.
     """
     return _Partition().run(kernel)
 
@@ -46,6 +53,10 @@ class _Found:
 
 
 class _Partition(StmtRewriter):
+    def __init__(self) -> None:
+        super().__init__()
+        self.copies = 1
+
     def visit_for(self, loop: For) -> Stmt:
         if loop.kind != "serial" or loop.stop is not None:
             return super().visit_for(loop)
@@ -59,14 +70,21 @@ class _Partition(StmtRewriter):
         edges = {
             g.condition: e for g in guards if (e := _edge(loop.var, g, may_hold=False)) is not None
         }
-        if not edges:
+        if not edges or 2 * self.copies * _stores(loop.body) > MAX_STORES:
             return super().visit_for(loop)
         first = self._rounds(loop, edges.values())
         interior = For(loop.var, loop.min, first, "serial", _without(loop.body, set(edges)))
         tail = For(
-            loop.var, loop.min + first, self._last(loop, guards) - first, "serial", _rolled(loop.body)
+            loop.var,
+            loop.min + first,
+            self._last(loop, guards) - first,
+            "serial",
+            _rolled(loop.body),
         )
-        return build.seq(super().visit_for(interior), super().visit_for(renamed_loops(tail)))
+        self.copies *= 2
+        halves = [super(_Partition, self).visit_for(h) for h in (interior, renamed_loops(tail))]
+        self.copies //= 2
+        return build.seq(*halves)
 
     def _rounds(self, loop: For, edges: Iterable[Expr]) -> Expr:
         """Return how many rounds the interior has, at least 0 and at most all."""
@@ -76,7 +94,7 @@ class _Partition(StmtRewriter):
         return simplify(build.maximum(rounds, 0), self.bounds)
 
     def _last(self, loop: For, guards: Sequence[_Found]) -> Expr:
-        """Return after how many rounds nothing happens any more: a guard of the whole body fails."""
+        """Return after how many rounds nothing is left: a guard of the whole body fails."""
         rounds = loop.extent
         for guard in guards:
             if not _covers(loop.body, guard.condition):
@@ -87,11 +105,25 @@ class _Partition(StmtRewriter):
         return build.maximum(rounds, 0)
 
 
+def _stores(stmt: Stmt) -> int:
+    """Return how many stores a statement will have once its loops are split and unrolled."""
+    match stmt:
+        case Store():
+            return 1
+        case For():
+            guards = _guards(stmt.body, _Found(build.TRUE, Bounds()))
+            is_split = stmt.kind == "serial" and any(uses(g.condition, {stmt.var}) for g in guards)
+            rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else None
+            return (rounds or (2 if is_split else 1)) * _stores(stmt.body)
+        case If() | Seq() | Let() | Allocate():
+            return sum(_stores(part) for part in substatements(stmt))
+
+
 def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
     """Yield every likely guard below a statement; ``at`` tells the loops passed so far."""
     match stmt:
         case If(condition):
-            if isinstance(condition, Call) and condition.name == "likely":
+            if build.bare(condition) is not condition:
                 yield replace(at, condition=condition)
             yield from _guards(stmt.then, at)
         case For():
@@ -101,9 +133,8 @@ def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
                 stmt.body, replace(at, bounds=inside, inner=at.inner | {stmt.var}, serial=serial)
             )
         case _:
-            for child in children(stmt):
-                if not isinstance(child, Expr):
-                    yield from _guards(child, at)  # type: ignore[arg-type]
+            for part in substatements(stmt):
+                yield from _guards(part, at)
 
 
 def _edge(var: Var, found: _Found, *, may_hold: bool) -> Expr | None:
@@ -113,7 +144,7 @@ def _edge(var: Var, found: _Found, *, may_hold: bool) -> Expr | None:
     c·var < min(rest), that is for var < ceil(min(rest) / c); it holds in *some* (``may_hold``)
     while c·var < max(rest).
     """
-    condition = found.condition.args[0]  # type: ignore[attr-defined]
+    condition = build.bare(found.condition)
     if not isinstance(condition, Compare) or condition.op != "lt":
         return None
     if not uses(condition, frozenset({var})):

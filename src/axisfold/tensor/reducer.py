@@ -144,7 +144,8 @@ class Reducer:
 
 
 def _checked_state(name: str, state: Mapping[str, str]) -> dict[str, str]:
-    if not isinstance(state, Mapping) or not state:
+    given: object = state
+    if not isinstance(given, Mapping) or not given:
         raise ReducerError(
             f"reducer {name!r} has no state.", code="R101", hint='Give a dict such as {"s": "acc"}.'
         )
