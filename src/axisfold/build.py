@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from axisfold.codegen.llvm import emit_kernel, scalar_parameters, symbol
 from axisfold.errors import ResourceError
@@ -35,6 +36,9 @@ def lower(
         Accepted for te scripts; the result is the same.
     """
     return legible(schedule, args, name)
+
+
+_compiling: Final = threading.RLock()
 
 
 @dataclass(slots=True)

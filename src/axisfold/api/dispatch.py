@@ -30,9 +30,7 @@ def make_function(row: Row) -> Callable[..., Any]:
     """Return the function of a row of the catalogue."""
     if row.takes_dtype:
 
-        def with_dtype(
-            x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None
-        ) -> Any:
+        def with_dtype(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
             return reduce_named(row, x, axis, keepdims, dtype)
 
         function: Callable[..., Any] = with_dtype
@@ -51,7 +49,7 @@ def make_function(row: Row) -> Callable[..., Any]:
 def reduce_named(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
     """Run a named reduction."""
     if type(x) is np.ndarray:
-        key = (row.name, x.dtype, x.shape, x.strides, axis, keepdims, dtype)
+        key = (row.name, x.dtype, x.shape, x.strides, _axis_key(axis), keepdims, dtype)
         try:
             launch = _launches.get(key)
         except TypeError:  # a list of axes, or an axis that the slow path refuses
@@ -67,15 +65,18 @@ def reduce_named(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any
     return _first(row, array, axis, keepdims, dtype)(array)
 
 
+def _axis_key(axis: Any) -> Hashable:
+    """Tell 1 from True and 1.0, which are one key to a dictionary."""
+    return (axis, *map(type, axis)) if type(axis) is tuple else (axis, type(axis))
+
+
 def _first(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Launch:
     wanted = None if dtype is None else parse(dtype)
     member, needs = member_of(row.name, parse(x.dtype), wanted)
     return bind([x], [member], axis, bool(keepdims), [row.name] if needs else [])
 
 
-def fold(
-    x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None
-) -> Any:
+def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """Fold arrays with any reducer.
 
     Parameters
@@ -120,20 +121,28 @@ def fold(
     inputs = x if isinstance(x, tuple) else (x,)
     items = list(reducer) if isinstance(reducer, list) else [reducer]
     if not items:
-        raise ArgumentError("fold was given no reducer.", code="A306", hint="Pass a name or a Reducer.")
-    key = _fold_key(inputs, items, axis, keepdims, dtype)
+        raise ArgumentError(
+            "fold was given no reducer.", code="A306", hint="Pass a name or a Reducer."
+        )
+    is_list = isinstance(reducer, list)
+    key = _fold_key(inputs, items, is_list, axis, keepdims, dtype)
     launch = None if key is None else _launches.get(key)
     if launch is not None:
         return launch(*inputs)
     arrays = [as_array(v, f"input {n}") for n, v in enumerate(inputs)]
-    launch = _bind_fold(arrays, items, axis, keepdims, dtype)
+    launch = _bind_fold(arrays, items, is_list, axis, keepdims, dtype)
     if key is not None and all(a is b for a, b in zip(arrays, inputs, strict=True)):
         _remember(key, launch)
     return launch(*arrays)
 
 
 def _fold_key(
-    inputs: Sequence[Any], items: Sequence[Any], axis: Any, keepdims: bool, dtype: Any
+    inputs: Sequence[Any],
+    items: Sequence[Any],
+    is_list: bool,
+    axis: Any,
+    keepdims: bool,
+    dtype: Any,
 ) -> Hashable | None:
     """Return the signature of a call, None if it cannot be remembered."""
     if not all(type(v) is np.ndarray for v in inputs):
@@ -141,7 +150,7 @@ def _fold_key(
     if not all(isinstance(i, (str, Reducer)) for i in items):
         return None
     layouts = tuple((v.dtype, v.shape, v.strides) for v in inputs)
-    key = (layouts, tuple(items), axis, keepdims, dtype)
+    key = (layouts, tuple(items), is_list, _axis_key(axis), keepdims, dtype)
     try:
         hash(key)
     except TypeError:
@@ -150,12 +159,18 @@ def _fold_key(
 
 
 def _bind_fold(
-    arrays: Sequence[Any], items: Sequence[Any], axis: Any, keepdims: bool, dtype: Any
+    arrays: Sequence[Any],
+    items: Sequence[Any],
+    is_list: bool,
+    axis: Any,
+    keepdims: bool,
+    dtype: Any,
 ) -> Launch:
     wanted = None if dtype is None else parse(dtype)
     chosen = [member_of(item, parse(arrays[0].dtype), wanted) for item in items]
     needs = [item for item, (_, needed) in zip(items, chosen, strict=True) if needed]
-    return bind(arrays, [m for m, _ in chosen], axis, bool(keepdims), needs)
+    members = [m for m, _ in chosen]
+    return bind(arrays, members, axis, bool(keepdims), needs, as_tuple=is_list)
 
 
 def _docstring(row: Row) -> str:

@@ -7,6 +7,7 @@ import operator
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -14,7 +15,14 @@ import numpy as np
 
 from axisfold.api.catalog import CATALOG, Row
 from axisfold.dtypes import DType, parse
-from axisfold.errors import ArgumentError, AxisError, DTypeError, EmptyError, ResourceError, ShapeError
+from axisfold.errors import (
+    ArgumentError,
+    AxisError,
+    DTypeError,
+    EmptyError,
+    ResourceError,
+    ShapeError,
+)
 from axisfold.ir.expr import Var
 from axisfold.plan.canonical import Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
@@ -40,12 +48,16 @@ def normalize_axes(axis: Any, rank: int) -> frozenset[int]:
     found: list[int] = []
     for item in given:
         try:
+            if isinstance(item, bool):
+                raise TypeError
             position = operator.index(item)
-        except TypeError as error:
+        except TypeError:
             raise AxisError(
-                f"axis {item!r} is not an integer.", code="A303", hint="Use an integer or a tuple of them."
-            ) from error
-        if isinstance(item, bool) or not -rank <= position < rank:
+                f"axis {item!r} is not an integer.",
+                code="A303",
+                hint="Use an integer or a tuple of them.",
+            ) from None
+        if not -rank <= position < rank:
             valid = f"from {-rank} to {rank - 1}" if rank else "none: it has no axes"
             raise AxisError(
                 f"axis {item!r} is out of range for an array of {rank} axes.",
@@ -68,13 +80,21 @@ def as_array(value: Any, name: str = "x") -> Array:
     DTypeError
         ``D101``: elements are no numbers.
     ArgumentError
-        ``A304``: the value is no array.
+        ``A304``: the value is no array; ``A309``: it is a masked array.
     """
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{name} is a masked array, and its masked elements would be folded too.",
+            code="A309",
+            hint="Fold x.filled(value) with a value that does not count, or x.compressed().",
+        )
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise ArgumentError(
-            f"{name} is no array: {error}.", code="A304", hint="Pass a NumPy array or nested lists of numbers."
+            f"{name} is no array: {error}.",
+            code="A304",
+            hint="Pass a NumPy array or nested lists of numbers.",
         ) from error
     parse(array.dtype)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
@@ -91,7 +111,9 @@ def resolve_row(op: str) -> Row:
     row = CATALOG.get(op)
     if row is None:
         raise ArgumentError(
-            f"unknown reduction {op!r}.", code="A305", hint=f"Known are {', '.join(CATALOG)}; or pass a Reducer."
+            f"unknown reduction {op!r}.",
+            code="A305",
+            hint=f"Known are {', '.join(CATALOG)}; or pass a Reducer.",
         )
     return row
 
@@ -118,16 +140,24 @@ def member_of(item: Any, dtype: DType, wanted: DType | None, **options: Any) -> 
     source = wanted or dtype
     if source.is_complex and not row.takes_complex:
         raise DTypeError(
-            f"{row.name} of {source} is not defined.", code="D301", hint="Fold real numbers, such as abs(x)."
+            f"{row.name} of {source} is not defined.",
+            code="D301",
+            hint="Fold real numbers, such as abs(x).",
         )
     compute = row.compute(source)
     result = row.result(source) if wanted is None or not row.takes_dtype else _result(row, wanted)
-    return Member(row.make(**options), None if compute == dtype else compute, result), row.needs_elements
+    return Member(
+        row.make(**options), None if compute == dtype else compute, result
+    ), row.needs_elements
 
 
 def _result(row: Row, wanted: DType) -> DType:
     """The dtype asked for; real for functions whose results are real."""
-    return row.result(wanted) if row.result(wanted).kind != wanted.kind and wanted.is_complex else wanted
+    return (
+        row.result(wanted)
+        if row.result(wanted).kind != wanted.kind and wanted.is_complex
+        else wanted
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +231,8 @@ def bind(
     axis: Any,
     keepdims: bool,
     needs_elements: Sequence[str] = (),
+    *,
+    as_tuple: bool = False,
 ) -> Launch:
     """Plan a fold and return it bound to the arrays' signature.
 
@@ -214,6 +246,8 @@ def bind(
         As NumPy's.
     needs_elements
         Names of those reductions that have no result without elements.
+    as_tuple
+        Pack a single result into a tuple, as several are.
 
     Raises
     ------
@@ -227,13 +261,15 @@ def bind(
     _check_elements(shape, reduced, needs_elements)
     traced = trace(members, [parse(a.dtype) for a in arrays])
     ordered = traced.combiner.is_ordered
-    problem = canonicalize(shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index)
+    problem = canonicalize(
+        shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index
+    )
     kind, steps = problem.inner([a.itemsize for a in arrays])
     # A complex element is two real ones, so its components do not lie side by side.
     steps = tuple("any" if a.dtype.kind == "c" else s for a, s in zip(arrays, steps, strict=True))
     layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps)
     planned = plan(traced, layout)
-    return _launch(planned, problem, traced, arrays, shape, reduced, keepdims)
+    return _launch(planned, problem, traced, arrays, shape, reduced, keepdims, as_tuple=as_tuple)
 
 
 def _broadcast(arrays: Sequence[Array]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
@@ -244,18 +280,21 @@ def _broadcast(arrays: Sequence[Array]) -> tuple[tuple[int, ...], list[tuple[int
     except ValueError as error:
         shapes = ", ".join(str(a.shape) for a in arrays)
         raise ShapeError(
-            f"inputs of shapes {shapes} do not broadcast.", code="A307", hint="Align the shapes from the last axis."
+            f"inputs of shapes {shapes} do not broadcast.",
+            code="A307",
+            hint="Align the shapes from the last axis.",
         ) from error
     return shape, [np.broadcast_to(a, shape).strides for a in arrays]
 
 
 def _check_elements(shape: Sequence[int], reduced: frozenset[int], names: Sequence[str]) -> None:
-    if not names or prod(shape[a] for a in reduced):
-        return
-    if prod(n for a, n in enumerate(shape) if a not in reduced):
+    folded = [shape[a] for a in reduced]
+    kept = [n for a, n in enumerate(shape) if a not in reduced]
+    if names and not prod(folded) and prod(kept):
         empty = sorted(a for a in reduced if shape[a] == 0)
         raise EmptyError(
-            f"{names[0]} of no elements has no value: axis {empty[0]} of shape {tuple(shape)} is empty.",
+            f"{names[0]} of no elements has no value: axis {empty[0]} of shape {tuple(shape)} "
+            "is empty.",
             code="A308",
             hint="Check the shape first, or fold a reducer that has an identity.",
         )
@@ -269,6 +308,8 @@ def _launch(
     shape: Sequence[int],
     reduced: frozenset[int],
     keepdims: bool,
+    *,
+    as_tuple: bool,
 ) -> Launch:
     inputs = []
     for which, (array, parts) in enumerate(zip(arrays, traced.elements, strict=True)):
@@ -283,7 +324,7 @@ def _launch(
     )
     compact = tuple(shape[a] for a in problem.out_axes)
     names = [r.name for r in traced.results]
-    wrap = namedtuple("FoldResult", _field_names(names)) if len(names) > 1 else None  # type: ignore[misc]  # noqa: PYI024
+    wrap = _result_type(tuple(names)) if as_tuple or len(names) > 1 else None
     return Launch(
         planned.compiled.entry,
         tuple(inputs),
@@ -295,6 +336,12 @@ def _launch(
         wrap,
         planned,
     )
+
+
+@lru_cache(maxsize=256)
+def _result_type(names: tuple[str, ...]) -> Callable[..., Any]:
+    """The same class for the same names, so that results compare and print alike."""
+    return namedtuple("FoldResult", _field_names(names))
 
 
 def _field_names(names: Sequence[str]) -> list[str]:
@@ -352,7 +399,9 @@ def _arrangement(
         1 if a in reduced else n for a, n in enumerate(shape) if keepdims or a not in reduced
     )
     order = tuple(int(i) for i in np.argsort(problem.out_axes))
-    flips = tuple(slice(None, None, -1) if i in problem.flipped else slice(None) for i in range(len(order)))
+    flips = tuple(
+        slice(None, None, -1) if i in problem.flipped else slice(None) for i in range(len(order))
+    )
     is_sorted = order == tuple(range(len(order)))
     if not final:
         return lambda result: result[()]

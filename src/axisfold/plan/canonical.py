@@ -67,7 +67,9 @@ class Problem:
     out_axes: tuple[int, ...]
     flipped: tuple[int, ...]
 
-    def inner(self, itemsizes: Sequence[int]) -> tuple[Literal["kept", "reduced"], tuple[Inner, ...]]:
+    def inner(
+        self, itemsizes: Sequence[int]
+    ) -> tuple[Literal["kept", "reduced"], tuple[Inner, ...]]:
         """Return which kind the innermost axis is of, and how each input steps along it."""
         kept = self.kept[-1] if self.kept else None
         last = self.reduced[-1]

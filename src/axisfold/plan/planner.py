@@ -56,7 +56,11 @@ def traced_key(traced: Traced) -> Hashable:
         *traced.combiner.result, *traced.combiner.identity, *traced.lifted, *traced.absorb,
         *results, *(p.source for p in traced.tile_passes), *traced.tile_state,
     ]  # fmt: skip
-    shape = (len(traced.elements), len(traced.combiner.lhs), len(results), len(traced.tile_passes))
+    # Two real numbers and one complex one have the same expressions but not the same strides.
+    shape = (
+        tuple(len(parts) for parts in traced.elements), len(traced.combiner.lhs),
+        tuple(len(r.parts) for r in traced.results), len(traced.tile_passes),
+    )  # fmt: skip
     return (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
 
 
