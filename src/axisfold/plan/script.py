@@ -178,10 +178,10 @@ class _Script:
             "absorb", ["a"] if many else fields, unpack, lambda w: w.values(reduction.absorb)
         )
         if not SAYS_ABSORB:
-            writer.lines.append("# Cheaper than combine; te's reducers do not take absorb= yet.")
+            writer.lines.append("# absorb: cheaper than combine. te's reducers do not take it yet.")
         if lines[0].startswith("lambda"):
             return f"absorb={lines[0]}"
-        writer.lines += lines
+        writer.lines += lines[1:]
         return "absorb=absorb"
 
     def function(

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: ``axisfold fold`` and ``axisfold show`` (layer 10)."""
+
+from __future__ import annotations
+
+import sys
+
+EXTRA_MODULES = frozenset({"typer", "rich", "click"})
+
+
+def main() -> None:
+    """Run the command line and exit: 0, 2 for wrong use, 130 after Ctrl-C."""
+    try:
+        from axisfold.cli.app import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA_MODULES:
+            raise
+        print(
+            f"axisfold: the command line needs {error.name}. Run: pip install 'axisfold[cli]'",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands and their options; what goes wrong becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+import axisfold
+from axisfold.api.catalog import CATALOG
+from axisfold.cli.errors import CommandError, one_line
+from axisfold.cli.files import check_output, open_array, write_results
+from axisfold.cli.listing import SECTIONS, print_sections
+from axisfold.cli.options import parse_axis, parse_ops, parse_shape
+from axisfold.cli.planning import plan_of_shape
+from axisfold.cli.report import print_results
+from axisfold.cli.terminal import make_console
+from axisfold.errors import AxisfoldError
+
+# The root of what typer raises for wrong options; its module differs between typer's releases.
+UsageProblem: Final[type[Exception]] = typer.BadParameter.__mro__[2]
+
+OPERATIONS: Final = ", ".join(CATALOG)
+
+app = typer.Typer(
+    name="axisfold",
+    help="Fold arrays along axes with compiled reductions, and show the code that does it.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Op = Annotated[str, typer.Option("--op", help=f"One or several, joined by commas: {OPERATIONS}.")]
+AxisOption = Annotated[
+    str | None,
+    typer.Option("--axis", help="Folded axes, such as 0 or 0,1 or -1.", show_default="all"),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"axisfold {axisfold.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Fold arrays along axes with compiled reductions, and show the code that does it."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def fold(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A .npy, or .npz or .npz:member.")],
+    op: Op,
+    axis: AxisOption = None,
+    keepdims: Annotated[bool, typer.Option("--keepdims", help="Keep folded axes as 1.")] = False,
+    dtype: Annotated[
+        str | None,
+        typer.Option("--dtype", help="Dtype of sum, prod, mean, var, std.", show_default="NumPy's"),
+    ] = None,
+    member: Annotated[
+        str | None, typer.Option("--member", help="Which array of a .npz.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write here: .npy for one op, .npz for several."),
+    ] = None,
+) -> None:
+    """Fold an array from a file; several operations read it once."""
+    try:
+        names, axes = parse_ops(op), parse_axis(axis)
+        array = open_array(file, member)
+        target = None if output is None else check_output(output, array.source, len(names))
+        given = names if len(names) > 1 else names[0]
+        result = axisfold.fold(array.data, given, axis=axes, keepdims=keepdims, dtype=dtype)
+        results = result._asdict() if len(names) > 1 else {names[0]: result}
+        if target is not None:
+            write_results(target, results)
+        print_results(make_console(), array, axes, results, target)
+    except (AxisfoldError, CommandError, MemoryError) as error:
+        raise typer.Exit(_report(error)) from error
+
+
+@app.command()
+def show(
+    op: Op,
+    shape: Annotated[str, typer.Option("--shape", help="Such as 4096,4096.")],
+    dtype: Annotated[str, typer.Option("--dtype", help="Dtype of the elements.")] = "float64",
+    axis: AxisOption = None,
+    layout: Annotated[
+        str, typer.Option("--layout", help="Order in memory: C, or F for Fortran's.")
+    ] = "C",
+    target: Annotated[str, typer.Option("--target", help="What to compile for.")] = "llvm",
+    only: Annotated[
+        str | None,
+        typer.Option("--only", help=f"One of {', '.join(SECTIONS)}.", show_default=False),
+    ] = None,
+) -> None:
+    """Show how a reduction is computed: plan, te, schedule, loops, device program, LLVM IR."""
+    try:
+        plan = plan_of_shape(
+            parse_ops(op), parse_shape(shape), dtype, parse_axis(axis), layout, target
+        )
+        print_sections(make_console(), plan, only)
+    except (AxisfoldError, CommandError, MemoryError) as error:
+        raise typer.Exit(_report(error)) from error
+
+
+def _report(error: BaseException) -> int:
+    """Write one line about an error and return the exit code for wrong use."""
+    text = one_line(error) or "out of memory"
+    sys.stderr.write(f"axisfold: {text}\n")
+    return 2
+
+
+def run(args: Sequence[str]) -> int:
+    """Run the command line and return the exit code; never a traceback for wrong use."""
+    try:
+        code = app(args=list(args), standalone_mode=False, prog_name="axisfold")
+        sys.stdout.flush()
+    except UsageProblem as error:
+        return _report(CommandError(f"{_message(error)} Try 'axisfold --help'."))
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except BrokenPipeError:
+        # The reader, such as `head`, has gone; Python must not find the pipe broken again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return code if isinstance(code, int) else 0
+
+
+def _message(error: Exception) -> str:
+    text = str(error.format_message()) if hasattr(error, "format_message") else str(error)
+    return text if text.endswith(".") else f"{text}."
