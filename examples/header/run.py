@@ -81,6 +81,14 @@ def block_sum(launch: Launch, count: int) -> tuple[np.ndarray, np.ndarray]:
     return total(partials), total(x)
 
 
+def kps_sum(launch: Launch, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sum in kernel primitives, with one result for each block."""
+    x = numbers(count)
+    partials = np.full(3, np.nan)
+    launch("kps_sum", "kps_sum", 3, 64, x, partials, np.int64(count))
+    return total(partials), total(x)
+
+
 def two_pass(launch: Launch, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Sum in two launches."""
     x = numbers(count)
@@ -135,6 +143,7 @@ EXAMPLES = (
     one_sum_for_each_block("shared_adjacent"),
     Example("warp_shuffle", warp_shuffle),
     Example("block_reduce", block_sum),
+    Example("kps_sum", kps_sum),
     Example("two_pass", two_pass),
     Example("last_block", last_block),
     Example("higher_dim", higher_dim),
@@ -211,7 +220,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the examples that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(description="Run the header examples on a GPU.")
     parser.add_argument("names", nargs="*", help="examples to run; all by default")
-    parser.add_argument("--with", dest="library", choices=("cuda.core", "cupy"), default="cuda.core")
+    parser.add_argument(
+        "--with", dest="library", choices=("cuda.core", "cupy"), default="cuda.core"
+    )
     parser.add_argument("--count", type=int, default=1_000_003, help="elements of the input")
     options = parser.parse_args(arguments)
     known = {example.stem: example for example in EXAMPLES}

@@ -68,7 +68,10 @@ REFUSED = [
     ("tuple<>{}", "at least one component."),
     ("(kps::ReadData<int, 1, 2, true>(x, x, 1))", "NY must be 1."),
     ("(kps::ReadData<int, int, 0, 1>(x, x, 1, 1, 1, 1))", "at least 1 each."),
-    ("(kps::ReadData<int, 1, 1, true, true>(x, x, 1))", "IsBoundary is the last template argument."),
+    (
+        "(kps::ReadData<int, 1, 1, true, true>(x, x, 1))",
+        "IsBoundary is the last template argument.",
+    ),
     ("(kps::ReadData<int, 1, 1, 1, 1, true>(x, x, 1))", "Too many template arguments"),
     ("(kps::ReadData<int, 1, 1, nullptr>(x, x, 1))", "IsBoundary (bool) or, in the older list"),
     ("(vector<int, 3>{})", "needs a power of two of elements"),

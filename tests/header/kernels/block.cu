@@ -66,10 +66,11 @@ extern "C" __global__ void segments(const affine* x, const uint8* heads, affine*
 }
 
 extern "C" __global__ void arg(const float* x, float* values, index_t* indices) {
-  const index_t i = thread_rank();
+  // Backwards, so that the lower index is not also the lower lane.
+  const index_t i = block_threads() - 1 - thread_rank();
   const indexed<float> best = block_reduce(indexed<float>{x[i], i}, arg_max<float>{});
   const indexed<float> least = block_reduce(indexed<float>{x[i], i}, arg_min<float>{});
-  if (i == 0) {
+  if (thread_rank() == 0) {
     values[0] = best.value;
     indices[0] = best.index;
     values[1] = least.value;

@@ -76,9 +76,7 @@ def test_products(machine: Machine, threads: int) -> None:
         ("min_f16", "f2", np.minimum),
     ],
 )
-def test_extremes(
-    machine: Machine, kernel: str, dtype: str, ufunc: np.ufunc, threads: int
-) -> None:
+def test_extremes(machine: Machine, kernel: str, dtype: str, ufunc: np.ufunc, threads: int) -> None:
     draw = np.random.default_rng(threads)
     rows = [
         draw.standard_normal(threads),

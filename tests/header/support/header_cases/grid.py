@@ -73,9 +73,7 @@ def test_clusters(machine: Machine, cluster: int, threads: int) -> None:
     blocks = 2 * cluster
     x = affine(blocks * threads, cluster)
     first, everyone = np.zeros(2, AFFINE), np.zeros(blocks * threads, AFFINE)
-    machine.launch(
-        CLUSTER, "compose_cluster", blocks, threads, x, first, everyone, cluster=cluster
-    )
+    machine.launch(CLUSTER, "compose_cluster", blocks, threads, x, first, everyone, cluster=cluster)
     for c in range(2):
         mine = slice(c * cluster * threads, (c + 1) * cluster * threads)
         expected = composed(x[mine])

@@ -127,7 +127,7 @@ def test_local_reduce_in_both_lists(machine: Machine) -> None:
     x = np.random.default_rng(2).integers(-99, 99, (40, 2, 3)).astype("i4")
     out = np.zeros((40, 2), "i4")
     machine.launch(SOURCE, "local", 1, 40, x, out)
-    assert (out == x.sum(axis=2) + [1000, 2000]).all()
+    assert (out == x.sum(axis=2) + np.array([1000, 2000])).all()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 31, 32, 33, 100, 512, 700])
@@ -171,9 +171,7 @@ def test_sort_is_stable(machine: Machine, threads: int, monotonic: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 100, 512, 513, 4000])
 @pytest.mark.parametrize(("blocks", "threads"), [(1, 128), (3, 96), (2, 50)])
-def test_a_reduction_in_primitives(
-    machine: Machine, count: int, blocks: int, threads: int
-) -> None:
+def test_a_reduction_in_primitives(machine: Machine, count: int, blocks: int, threads: int) -> None:
     x = np.random.default_rng(count).integers(-99, 99, count).astype("f4")
     out = np.full(blocks, -1.0)
     machine.launch(SOURCE, "row_sum", blocks, threads, x, out, np.int64(count))

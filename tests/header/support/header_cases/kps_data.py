@@ -87,7 +87,9 @@ def test_contiguous_read_of_a_full_block(
 
 
 @pytest.mark.parametrize("num", [-1, 0, 1, 7, 100, 119, 120, 121])
-@pytest.mark.parametrize(("kernel", "nx"), [("row_1_tail", 1), ("row_3_tail", 3), ("row_4_tail", 4)])
+@pytest.mark.parametrize(
+    ("kernel", "nx"), [("row_1_tail", 1), ("row_3_tail", 3), ("row_4_tail", 4)]
+)
 def test_contiguous_read_of_a_tail(machine: Machine, kernel: str, nx: int, num: int) -> None:
     threads = 40
     x = np.arange(1, max(0, min(num, threads * nx)) + 1, dtype="f4")
@@ -136,7 +138,9 @@ def test_strided_write(machine: Machine, name: str, kind: str, rows: int, column
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2])
-@pytest.mark.parametrize(("kernel", "nx"), [("put_1_full", 1), ("put_3_full", 3), ("put_8_full", 8)])
+@pytest.mark.parametrize(
+    ("kernel", "nx"), [("put_1_full", 1), ("put_3_full", 3), ("put_8_full", 8)]
+)
 def test_contiguous_write_of_a_full_block(
     machine: Machine, kernel: str, nx: int, offset: int
 ) -> None:
@@ -169,7 +173,13 @@ def test_copies_of_one_thread(machine: Machine) -> None:
 @pytest.mark.parametrize("is_wide", [False, True])
 @pytest.mark.parametrize(
     ("in_shape", "out_shape"),
-    [((1, 35), (32, 35)), ((7, 1), (7, 11)), ((3, 1, 5), (3, 4, 5)), ((1,), (9,)), ((6, 7), (6, 7))],
+    [
+        ((1, 35), (32, 35)),
+        ((7, 1), (7, 11)),
+        ((3, 1, 5), (3, 4, 5)),
+        ((1,), (9,)),
+        ((6, 7), (6, 7)),
+    ],
 )
 def test_broadcast_reads(
     machine: Machine, in_shape: tuple[int, ...], out_shape: tuple[int, ...], is_wide: bool

@@ -53,7 +53,12 @@ def test_limits(machine: Machine) -> None:
     for row, dtype in zip(rows[6:9], ["f4", "f8", "f2"], strict=True):
         top = float(np.finfo(dtype).max)
         assert row.tolist() == [-top, top, -np.inf, np.inf]
-    assert rows[9].tolist() == [-(2 - 2.0**-7) * 2.0**127, (2 - 2.0**-7) * 2.0**127, -np.inf, np.inf]
+    assert rows[9].tolist() == [
+        -(2 - 2.0**-7) * 2.0**127,
+        (2 - 2.0**-7) * 2.0**127,
+        -np.inf,
+        np.inf,
+    ]
     assert rows[10].tolist() == [0, 1, 0, 1]
     assert out[44] == np.inf
 
