@@ -86,7 +86,10 @@ def _mapped(path: Path, file: IO[bytes], label: str, size: int | None = None) ->
     if needed == offset:
         return np.empty(shape, dtype)
     order: Literal["C", "F"] = "F" if is_fortran else "C"
-    mapped: Any = np.memmap(path, dtype, "r", offset, shape, order)
+    try:
+        mapped: Any = np.memmap(path, dtype, "r", offset, shape, order)
+    except ValueError as error:
+        raise CommandError(f"{label} is damaged: {one_line(error)}.") from error
     return np.asarray(mapped)
 
 
