@@ -129,7 +129,7 @@ class Bench:
 
     def time(self, run: Callable[[], None], repeats: int) -> float:
         """Return the median time of a call in milliseconds, with a cold second-level cache."""
-        options = EventOptions(enable_timing=True)
+        options = EventOptions(timing_enabled=True)
         times = []
         for round_ in range(repeats + 2):
             driver.cuMemsetD32Async(
@@ -140,7 +140,7 @@ class Bench:
             end = self.stream.record(options=options)
             end.sync()
             times.append(end - begin)
-        return statistics.median(times[2:])
+        return float(statistics.median(times[2:]))
 
 
 @dataclass(frozen=True)

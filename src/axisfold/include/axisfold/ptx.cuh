@@ -38,14 +38,19 @@ AXISFOLD_DEVICE float max_nan(float a, float b) {
 AXISFOLD_DEVICE bool is_in_shared(const void* pointer, uint32 bytes) {
   if (pointer == nullptr || !__isShared(pointer)) return false;
   const uint64 offset = __cvta_generic_to_shared(pointer);
-  uint32 size;
-  asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(size));
-  uint32 reserved = 0;
-#if __CUDA_ARCH__ >= 800
-  // The driver keeps the first bytes of the window from sm_80 on; the size above leaves them out.
-  asm volatile("mov.u32 %0, %%reserved_smem_offset_end;" : "=r"(reserved));
+  uint32 end;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mov.u32 %0, %%aggr_smem_size;" : "=r"(end));
+#else
+  asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(end));
 #endif
-  return offset + bytes <= static_cast<uint64>(reserved) + size;
+#if __CUDA_ARCH__ >= 800 && __CUDA_ARCH__ < 900
+  // From sm_80 on the window begins with memory of the driver, which this size leaves out.
+  uint32 reserved;
+  asm volatile("mov.u32 %0, %%reserved_smem_offset_cap;" : "=r"(reserved));
+  end += reserved;
+#endif
+  return offset + bytes <= end;
 }
 
 /// Load past the first-level cache, which is not coherent between multiprocessors.

@@ -214,4 +214,5 @@ def _is_intact(argument: Any) -> bool:
 def _scalar(value: Any) -> Any:
     if not isinstance(value, np.generic):
         raise TypeError(f"pass scalars as NumPy scalars, which name their type: {value!r}")
-    return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
+    kind: Any = value.dtype
+    return np.ctypeslib.as_ctypes_type(kind)(value.item())
