@@ -63,8 +63,8 @@ def _own_level(stage: Stage, parent: Stage) -> int:
         first = next(n for n, leaf in enumerate(leaves) if leaf.kind == "reduce")
         level = min(level, first - 1)
     for position, leaf in enumerate(leaves):
-        root = parent.root_of(leaf)
-        if _reads(stage, (root.min, root.extent)):
+        ends = [e for root in parent.roots_of(leaf) for e in (root.min, root.extent)]
+        if _reads(stage, ends):
             level = min(level, position - 1)
     return level
 

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from axisfold.analysis.bounds import Bounds, Domain
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.stmt import Allocate, For, If, Stmt
 from axisfold.ir.walk import rewrite, substitute
 from axisfold.lower.attachments import check_attachments
-from axisfold.lower.reduction import init_statement, store_all, update_statement
-from axisfold.lower.regions import StageBounds, infer_bounds
+from axisfold.lower.reduction import Resolve, init_statement, store_all, update_statement
+from axisfold.lower.regions import StageBounds, enclosing_domains, infer_bounds, loop_domains
 from axisfold.lower.storage import Storage, temporary
-from axisfold.lower.tails import Guard, stage_guards
+from axisfold.lower.tails import guard_level, stage_guards
+from axisfold.schedule.relations import axis_values
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis
@@ -77,9 +79,12 @@ class LoopBuilder:
     def _nest(self, stage: Stage) -> Stmt:
         return _Nest(self, stage).build()
 
-    def resolve(self, stage: Stage) -> Callable[[Expr], Expr]:
-        """Return the function that turns a te expression of a stage into loop IR."""
-        values = self.bounds[stage].values
+    def resolve(self, stage: Stage, indices: Mapping[Var, Expr] | None = None) -> Resolve:
+        """Return the function that turns a te expression of a stage into loop IR.
+
+        ``indices`` tells what the operation's axes stand for, by default inside all its loops.
+        """
+        values = self.bounds[stage].values if indices is None else indices
 
         def lowered(node: Node) -> Node:
             if isinstance(node, TensorLoad):
@@ -97,9 +102,14 @@ class _Nest:
         self.bounds: StageBounds = builder.bounds[stage]
         self.leaves = list(stage.leaf_axes)
         self.resolve = builder.resolve(stage)
-        self.guards = stage_guards(stage, builder.bounds)
+        self.around = enclosing_domains(stage, builder.bounds)
+        loops = loop_domains(stage, self.bounds)
+        env = Bounds({**self.around, **loops})
+        self.guards = stage_guards(
+            stage, self.bounds, self.bounds.offsets, self.bounds.values, env
+        )
         self.reduction = stage.reduction
-        reduce_levels = [n for n, leaf in enumerate(self.leaves) if leaf.kind == "reduce"]
+        reduce_levels = [n for n, leaf in enumerate(self.leaves) if stage.touches(leaf, "reduce")]
         self.first_reduce = reduce_levels[0] if reduce_levels else len(self.leaves)
         self.levels: dict[Var, int] = {leaf.var: n for n, leaf in enumerate(self.leaves)}
 
@@ -110,7 +120,7 @@ class _Nest:
         """Return everything inside the first ``level`` loops."""
         inner = self._guarded(level, self._main(level))
         if self.reduction is not None and level == self.first_reduce:
-            return build.seq(self._init(self.reduction), inner)
+            return build.seq(_Init(self, self.reduction).build(), inner)
         return inner
 
     def _main(self, level: int) -> Stmt:
@@ -118,53 +128,110 @@ class _Nest:
             return self._innermost()
         leaf = self.leaves[level]
         body = self.builder._attached(self.stage, leaf, self._level(level + 1))
-        return self._loop(leaf, leaf.var, body)
+        return self.loop(leaf, self.bounds.offsets[leaf], leaf, body)
 
     def _guarded(self, level: int, body: Stmt) -> Stmt:
         """Put the guards here that can be tested first here, but inside the init's level."""
         floor = 0 if self.reduction is None else self.first_reduce
-        here = [g for g in self.guards if max(g.level(self.levels), floor) == level]
-        return self._around(here, body)
+        here = [g for g in self.guards if max(guard_level(g, self.levels), floor) == level]
+        return self.guarded(here, body, self.resolve)
 
-    def _around(self, guards: Sequence[Guard], body: Stmt) -> Stmt:
+    @staticmethod
+    def guarded(guards: Sequence[Expr], body: Stmt, resolve: Resolve) -> Stmt:
+        """Put guards around a statement."""
         for guard in reversed(guards):
-            body = If(build.likely(self.resolve(guard.condition)), body)
+            body = If(build.likely(resolve(guard)), body)
         return body
 
-    def _loop(self, leaf: Axis, var: Var, body: Stmt) -> Stmt:
-        if not isinstance(self.bounds.offsets[leaf], Var):
+    def loop(self, axis: Axis, value: Expr, marked: Axis | None, body: Stmt) -> Stmt:
+        """Put the loop of an axis around a statement, unless it has one round."""
+        if not isinstance(value, Var):
             return body
-        extent = self.resolve(self.bounds.extents[leaf])
-        kind = self.stage.loop_kinds.get(leaf, "serial")
-        return For(var, build.const(0, var.dtype), extent, kind, body)
+        extent = self.resolve(self.bounds.extents[axis])
+        kind = self.stage.loop_kinds.get(marked, "serial") if marked is not None else "serial"
+        return For(value, build.const(0, value.dtype), extent, kind, body)
 
-    def _indices(self) -> list[Expr]:
-        return [self.bounds.values[axis.var] for axis in self.stage.op.axis]
-
-    def _targets(self) -> list[Storage]:
+    def targets(self) -> list[Storage]:
+        """The memory that the stage writes."""
         return [self.builder.storage[t] for t in self.stage.op.outputs]
 
     def _innermost(self) -> Stmt:
-        targets, indices = self._targets(), self._indices()
+        targets = self.targets()
+        indices = [self.bounds.values[axis.var] for axis in self.stage.op.axis]
         if self.reduction is not None:
             return update_statement(self.reduction, targets, indices, self.resolve)
         return store_all(targets, indices, [self.resolve(e) for e in self.stage.op.body])
 
-    def _init(self, reduction: Reduce) -> Stmt:
-        """Return the nest that starts the reduction: the data loops inside, once more."""
-        body = init_statement(reduction, self._targets(), self._indices(), self.resolve)
-        leaves = [leaf for leaf in self.leaves[self.first_reduce :] if leaf.kind == "data"]
-        levels = {v: n for v, n in self.levels.items() if n < self.first_reduce}
-        levels.update({leaf.var: self.first_reduce + n for n, leaf in enumerate(leaves)})
-        renamed: dict[Var, Expr] = {}
-        pending = [g for g in self.guards if g.is_data]
-        for depth in range(len(leaves), -1, -1):
-            level = self.first_reduce + depth
-            here = [g for g in pending if max(g.level(levels), self.first_reduce) == level]
-            body = self._around(here, body)
+
+class _Init:
+    """The nest that starts a reduction: the data loops inside its first reduce loop, once more.
+
+    A data axis that is fused with a reduce axis is looped over by itself, so that a reduction of
+    no elements is started too.
+    """
+
+    def __init__(self, nest: _Nest, reduction: Reduce) -> None:
+        self.nest, self.reduction = nest, reduction
+        stage, bounds = nest.stage, nest.bounds
+        self.loops = self._axes()
+        values: dict[Axis, Expr] = {
+            leaf: bounds.offsets[leaf] for leaf in nest.leaves[: nest.first_reduce]
+        }
+        for axis in self.loops:
+            dtype = axis.var.dtype
+            is_single = build.is_const(bounds.extents[axis], 1)
+            values[axis] = build.const(0, dtype) if is_single else Var(f"{axis.name}.init", dtype)
+        self.offsets = axis_values(stage.relations, bounds.extents, values)
+        self.indices: dict[Var, Expr] = {
+            axis.var: self.offsets[axis] + low
+            for axis, (low, _) in zip(stage.op.axis, bounds.region, strict=True)
+        }
+
+    def _axes(self) -> list[Axis]:
+        """Return the axes to loop over: data leaves, and data parts of mixed ones."""
+        nest, stage = self.nest, self.nest.stage
+        made_by = {child: r for r in stage.relations for child in r.children}
+        found: dict[Axis, None] = {}
+        waiting = list(reversed(nest.leaves[nest.first_reduce :]))
+        while waiting:
+            axis = waiting.pop()
+            if not stage.touches(axis, "data"):
+                continue
+            if stage.touches(axis, "reduce"):
+                waiting.extend(reversed(made_by[axis].parents))
+            else:
+                found[axis] = None
+        return list(found)
+
+    def build(self) -> Stmt:
+        nest, stage = self.nest, self.nest.stage
+        resolve = nest.builder.resolve(stage, self.indices)
+        places = [self.indices[axis.var] for axis in stage.op.axis]
+        body = init_statement(self.reduction, nest.targets(), places, resolve)
+        guards = self._guards()
+        levels: dict[Var, int] = dict(nest.levels)
+        for position, axis in enumerate(self.loops):
+            value = self.offsets[axis]
+            if isinstance(value, Var):
+                levels[value] = nest.first_reduce + position
+        for depth in range(len(self.loops), -1, -1):
+            level = nest.first_reduce + depth
+            here = [g for g in guards if max(guard_level(g, levels), nest.first_reduce) == level]
+            body = nest.guarded(here, body, resolve)
             if depth:
-                leaf = leaves[depth - 1]
-                fresh = Var(f"{leaf.name}.init", leaf.var.dtype)
-                renamed[leaf.var] = fresh
-                body = self._loop(leaf, fresh, body)
-        return substitute(body, renamed)
+                axis = self.loops[depth - 1]
+                body = nest.loop(axis, self.offsets[axis], axis, body)
+        return body
+
+    def _guards(self) -> list[Expr]:
+        nest = self.nest
+        if not nest.guards:
+            return []
+        own = {v: d for v, d in loop_domains(nest.stage, nest.bounds).items() if nest.levels[v] < nest.first_reduce}
+        inner = {
+            value: Domain(build.const(0, value.dtype), nest.bounds.extents[axis])
+            for axis in self.loops
+            if isinstance(value := self.offsets[axis], Var)
+        }
+        env = Bounds({**nest.around, **own, **inner})
+        return stage_guards(nest.stage, nest.bounds, self.offsets, self.indices, env)

@@ -10,7 +10,7 @@ from axisfold.analysis.bounds import Bounds, Domain, symbolic_bounds
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import post_order, substitute
+from axisfold.ir.walk import post_order, substitute, uses
 from axisfold.schedule.primitives.compute_at import consumers
 from axisfold.schedule.relations import axis_values, leaf_domains
 from axisfold.schedule.schedule import Schedule
@@ -61,11 +61,17 @@ def _stage_bounds(stage: Stage, region: Region) -> StageBounds:
     mins: dict[Axis, Expr] = {}
     for axis, (low, extent) in zip(stage.op.axis, region, strict=True):
         mins[axis], roots[axis] = low, extent
+    # Bounds that read other axes (triangular loops) are known once those are.
+    own = frozenset(axis.var for axis in (*stage.op.axis, *stage.op.reduce_axis))
+    for axis in stage.op.reduce_axis:
+        if not uses(axis.min, own) and not uses(axis.extent, own):
+            mins[axis], roots[axis] = axis.min, axis.extent
     data = _resolve(stage, roots, mins)
     for axis in stage.op.reduce_axis:
-        mins[axis] = substitute(axis.min, data)
-        roots[axis] = substitute(axis.extent, data)
-        data.update(_resolve(stage, {axis: roots[axis]}, {axis: mins[axis]}))
+        if axis not in roots:
+            mins[axis] = substitute(axis.min, data)
+            roots[axis] = substitute(axis.extent, data)
+            data.update(_resolve(stage, {axis: roots[axis]}, {axis: mins[axis]}))
     extents = leaf_domains(roots, stage.relations)
     offsets = axis_values(stage.relations, extents, _leaf_values(stage, extents))
     return StageBounds(region, extents, offsets, data)
@@ -86,8 +92,8 @@ def _resolve(
     known = set(roots)
     relations = []
     for relation in stage.relations:
-        if relation.parent in known:
-            known |= {relation.outer, relation.inner}
+        if all(parent in known for parent in relation.parents):
+            known |= set(relation.children)
             relations.append(relation)
     extents = leaf_domains(roots, relations)
     leaves = {a: v for a, v in _leaf_values(stage, _Total(extents)).items() if a in known}

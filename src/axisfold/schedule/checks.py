@@ -37,7 +37,7 @@ def leaf_position(stage: Stage, axis: Any, primitive: str) -> int:
     Raises
     ------
     ScheduleError
-        ``S101``: no axis; ``S102``: already split; ``S103``: an axis of another stage, or of
+        ``S101``: no axis; ``S102``: already split or fused; ``S103``: an axis of another stage, or of
         this one before rfactor.
     """
     if not isinstance(axis, Axis):
@@ -46,12 +46,13 @@ def leaf_position(stage: Stage, axis: Any, primitive: str) -> int:
         if leaf is axis:
             return position
     for relation in stage.relations:
-        if relation.parent is axis:
+        if axis in relation.parents:
+            made = " and ".join(repr(child.name) for child in relation.children)
+            how = "split into" if len(relation.children) > 1 else "fused into"
             raise ScheduleError(
-                f"{primitive}: axis {axis.name!r} of stage {stage.name!r} was already split into "
-                f"{relation.outer.name!r} and {relation.inner.name!r}.",
+                f"{primitive}: axis {axis.name!r} of stage {stage.name!r} was already {how} {made}.",
                 code="S102",
-                hint="Use one of these.",
+                hint="Use one of these." if len(relation.children) > 1 else "Use that.",
             )
     raise ScheduleError(
         f"{primitive}: axis {axis.name!r} is not part of stage {stage.name!r}.",

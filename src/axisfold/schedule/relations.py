@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The algebra of splits: extents downwards, index values upwards, and the guards between."""
+"""The algebra of splits and fuses: extents downwards, index values upwards, and the guards between."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.expr import Const, Expr, Var
-from axisfold.schedule.stage import Split
+from axisfold.schedule.stage import Fuse, Relation, Singleton, Split
 from axisfold.tensor.axis import Axis
 
 
@@ -39,28 +39,42 @@ def _ceildiv(a: Expr, b: Expr) -> Expr:
     return simplify(build.ceildiv(a, b))
 
 
-def leaf_domains(roots: Mapping[Axis, Expr], relations: Sequence[Split]) -> dict[Axis, Expr]:
+def leaf_domains(roots: Mapping[Axis, Expr], relations: Sequence[Relation]) -> dict[Axis, Expr]:
     """Return the extent of every axis, given those of the operation's own axes."""
     extents = dict(roots)
-    for split in relations:
-        parts = split_extents(extents[split.parent], split.factor, split.nparts)
-        extents[split.outer], extents[split.inner] = parts
+    for relation in relations:
+        match relation:
+            case Split(parent, outer, inner, factor, nparts):
+                extents[outer], extents[inner] = split_extents(extents[parent], factor, nparts)
+            case Fuse(outer, inner, fused):
+                extents[fused] = simplify(extents[outer] * extents[inner])
+            case Singleton(axis):
+                extents[axis] = build.const(1, axis.var.dtype)
     return extents
 
 
 def axis_values(
-    relations: Sequence[Split], extents: Mapping[Axis, Expr], leaves: Mapping[Axis, Expr]
+    relations: Sequence[Relation], extents: Mapping[Axis, Expr], leaves: Mapping[Axis, Expr]
 ) -> dict[Axis, Expr]:
-    """Return the value (from zero) of every axis as an expression of the leaves' values."""
+    """Return the value (from zero) of every axis as an expression of the leaves' values.
+
+    An axis that follows from no given leaf is absent.
+    """
     values = dict(leaves)
-    for split in reversed(relations):
-        outer, inner = values[split.outer], values[split.inner]
-        values[split.parent] = outer * extents[split.inner] + inner
+    for relation in reversed(relations):
+        if not all(child in values for child in relation.children):
+            continue
+        match relation:
+            case Split(parent, outer, inner):
+                values[parent] = values[outer] * extents[inner] + values[inner]
+            case Fuse(outer, inner, fused):
+                values[outer] = values[fused] // extents[inner]
+                values[inner] = values[fused] % extents[inner]
     return values
 
 
 def split_guards(
-    relations: Sequence[Split],
+    relations: Sequence[Relation],
     extents: Mapping[Axis, Expr],
     values: Mapping[Axis, Expr],
     env: Bounds,
@@ -72,6 +86,8 @@ def split_guards(
     guards: list[tuple[Axis, Expr]] = []
     implied: set[Axis] = set()
     for split in relations:
+        if not isinstance(split, Split) or split.parent not in values:
+            continue
         parent = split.parent
         if parent in implied:
             implied.add(split.outer)

@@ -8,9 +8,12 @@ from typing import Any, Final
 
 from axisfold.errors import ScheduleError
 from axisfold.schedule.primitives.compute_at import compute_at
+from axisfold.schedule.primitives.fuse import fuse
+from axisfold.schedule.primitives.parallel import parallel
 from axisfold.schedule.primitives.reorder import reorder
 from axisfold.schedule.primitives.rfactor import rfactor
 from axisfold.schedule.primitives.split import split
+from axisfold.schedule.primitives.tile import tile
 from axisfold.schedule.primitives.unroll import unroll
 from axisfold.schedule.primitives.vectorize import vectorize
 from axisfold.schedule.stage import Stage
@@ -21,10 +24,13 @@ from axisfold.tensor.tensor import Operation, Tensor
 
 PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
     "split": split,
+    "fuse": fuse,
+    "tile": tile,
     "reorder": reorder,
     "rfactor": rfactor,
     "vectorize": vectorize,
     "unroll": unroll,
+    "parallel": parallel,
     "compute_at": compute_at,
 }
 

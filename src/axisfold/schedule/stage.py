@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from axisfold.ir.expr import Expr
 from axisfold.ir.stmt import LoopKind
-from axisfold.tensor.axis import Axis
+from axisfold.tensor.axis import Axis, AxisKind
 from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Operation
 
@@ -25,6 +25,55 @@ class Split:
     inner: Axis
     factor: Expr | None
     nparts: Expr | None
+
+    @property
+    def parents(self) -> tuple[Axis, ...]:
+        """The axes that it replaced."""
+        return (self.parent,)
+
+    @property
+    def children(self) -> tuple[Axis, ...]:
+        """The axes that it made."""
+        return (self.outer, self.inner)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fuse:
+    """``outer = fused // extent(inner)`` and ``inner = fused % extent(inner)``."""
+
+    outer: Axis
+    inner: Axis
+    fused: Axis
+
+    @property
+    def parents(self) -> tuple[Axis, ...]:
+        """The axes that it replaced."""
+        return (self.outer, self.inner)
+
+    @property
+    def children(self) -> tuple[Axis, ...]:
+        """The axes that it made."""
+        return (self.fused,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Singleton:
+    """A loop of one round that stands for no axis: a place to attach to or to bind."""
+
+    axis: Axis
+
+    @property
+    def parents(self) -> tuple[Axis, ...]:
+        """The axes that it replaced: none."""
+        return ()
+
+    @property
+    def children(self) -> tuple[Axis, ...]:
+        """The axes that it made."""
+        return (self.axis,)
+
+
+Relation: TypeAlias = Split | Fuse | Singleton
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,9 +96,9 @@ class Stage:
     leaf_axes
         The loops, outermost first.
     relations
-        The splits that made leaves out of the operation's axes, oldest first.
+        The splits and fuses that made leaves out of the operation's axes, oldest first.
     loop_kinds
-        Leaves that are vectorized or unrolled; the others are serial.
+        Leaves that are vectorized, unrolled or parallel; the others are serial.
     attachment
         Where it is computed, None for the top level.
     is_output
@@ -67,7 +116,7 @@ class Stage:
         """Start again from ``op`` with its own axes as leaves."""
         self.op = op
         self.leaf_axes: list[Axis] = [*op.axis, *op.reduce_axis]
-        self.relations: list[Split] = []
+        self.relations: list[Relation] = []
         self.loop_kinds: dict[Axis, LoopKind] = {}
 
     @property
@@ -77,16 +126,23 @@ class Stage:
 
     @property
     def all_axes(self) -> list[Axis]:
-        """The operation's axes and all that were split from them."""
-        derived = [a for r in self.relations for a in (r.outer, r.inner)]
+        """The operation's axes and all that were made from them."""
+        derived = [a for r in self.relations for a in r.children]
         return [*self.op.axis, *self.op.reduce_axis, *derived]
 
-    def root_of(self, axis: Axis) -> Axis:
-        """Return the axis of the operation that ``axis`` was split from, or is."""
+    def roots_of(self, axis: Axis) -> tuple[Axis, ...]:
+        """Return the axes of the operation that ``axis`` was made from, or is."""
+        found = {axis: None}
         for relation in reversed(self.relations):
-            if axis is relation.outer or axis is relation.inner:
-                axis = relation.parent
-        return axis
+            if any(child in found for child in relation.children):
+                for child in relation.children:
+                    found.pop(child, None)
+                found.update(dict.fromkeys(relation.parents))
+        return tuple(a for a in (*self.op.axis, *self.op.reduce_axis) if a in found)
+
+    def touches(self, axis: Axis, kind: AxisKind) -> bool:
+        """Return whether ``axis`` was made from an axis of a kind."""
+        return any(root.kind == kind for root in self.roots_of(axis))
 
     @property
     def reduction(self) -> Reduce | None:
@@ -101,6 +157,14 @@ class Stage:
         """Split a leaf in two; see :func:`axisfold.schedule.primitives.split.split`."""
         return self.schedule.apply("split", self, parent, factor=factor, nparts=nparts)  # type: ignore[no-any-return]
 
+    def fuse(self, *axes: Axis) -> Axis:
+        """Make one loop of neighbours; see :func:`axisfold.schedule.primitives.fuse.fuse`."""
+        return self.schedule.apply("fuse", self, *axes)  # type: ignore[no-any-return]
+
+    def tile(self, x: Axis, y: Axis, x_factor: Any, y_factor: Any) -> tuple[Axis, ...]:
+        """Split two leaves and put the inner parts inside; see the primitive ``tile``."""
+        return self.schedule.apply("tile", self, x, y, x_factor, y_factor)  # type: ignore[no-any-return]
+
     def reorder(self, *axes: Axis) -> None:
         """Permute leaves; see :func:`axisfold.schedule.primitives.reorder.reorder`."""
         self.schedule.apply("reorder", self, *axes)
@@ -112,6 +176,10 @@ class Stage:
     def unroll(self, axis: Axis) -> None:
         """Write a leaf's rounds out; see the primitive ``unroll``."""
         self.schedule.apply("unroll", self, axis)
+
+    def parallel(self, axis: Axis) -> None:
+        """Share a leaf's rounds among threads; see the primitive ``parallel``."""
+        self.schedule.apply("parallel", self, axis)
 
     def compute_at(self, parent: Stage, axis: Axis) -> None:
         """Compute inside a loop of a consumer; see the primitive ``compute_at``."""

@@ -100,6 +100,8 @@ class _Writer:
         if isinstance(result, Tensor):
             self.tensors[result.op] = self.fresh(result.op.name)
             return self.tensors[result.op]
+        if isinstance(result, Axis):
+            result = (result,)
         if isinstance(result[0], Tensor):
             name = self.fresh(result[0].op.name)
             self.tensors[result[0].op] = f"{name}[0]"

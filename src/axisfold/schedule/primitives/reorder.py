@@ -49,10 +49,10 @@ def reorder(schedule: Schedule, stage: Stage, *axes: Axis) -> None:
 
 def _check_bounds(stage: Stage, leaves: list[Axis]) -> None:
     for position, axis in enumerate(leaves):
-        root = stage.root_of(axis)
+        ends = [e for root in stage.roots_of(axis) for e in (root.min, root.extent)]
         for inner in leaves[position + 1 :]:
-            var = frozenset({stage.root_of(inner).var})
-            if uses(root.extent, var) or uses(root.min, var):
+            inside = frozenset(root.var for root in stage.roots_of(inner))
+            if any(uses(end, inside) for end in ends):
                 raise ScheduleError(
                     f"reorder of stage {stage.name!r}: the bounds of axis {axis.name!r} read axis "
                     f"{inner.name!r}, which would lie inside it.",

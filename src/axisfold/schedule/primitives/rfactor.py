@@ -48,6 +48,7 @@ def rfactor(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int = 0) 
     6. No stage is computed inside this one (S166): its loops would be gone.
     7. If ``axis`` is a part of a split axis, no other reduce axis has bounds that read the split
        axis (S167), whose other part would come to lie inside.
+    8. ``axis`` is not fused with a data axis (S168).
 
     Returns
     -------
@@ -79,6 +80,12 @@ def _checked(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int, slo
             code="S162",
             hint="Only a reduce axis can be factored.",
         )
+    if any(root.kind == "data" for root in _touched(stage, axis)):
+        raise ScheduleError(
+            f"{where}: axis {axis.name!r} is fused with a data axis.",
+            code="S168",
+            hint="Factor before fusing.",
+        )
     others = frozenset(a.var for a in stage.all_axes if a is not axis)
     if uses(axis.extent, others):
         raise ScheduleError(
@@ -105,35 +112,48 @@ def _checked(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int, slo
 
 
 def _check_readers(stage: Stage, axis: Axis, where: str) -> None:
-    root = stage.root_of(axis)
-    var = frozenset({root.var})
+    touched = _touched(stage, axis)
+    if touched == [axis]:
+        return
+    inside = frozenset(root.var for root in touched)
     for other in stage.op.reduce_axis:
-        if root is not axis and (uses(other.extent, var) or uses(other.min, var)):
+        if uses(other.extent, inside) or uses(other.min, inside):
+            names = ", ".join(repr(root.name) for root in touched)
             raise ScheduleError(
-                f"{where}: the bounds of axis {other.name!r} read axis {root.name!r}, of which "
+                f"{where}: the bounds of axis {other.name!r} read axis {names}, of which "
                 f"{axis.name!r} is a part.",
                 code="S167",
-                hint=f"Factor {root.name!r} as a whole, without splitting it.",
+                hint=f"Factor {names} as a whole, without splitting it.",
             )
 
 
+def _touched(stage: Stage, axis: Axis) -> list[Axis]:
+    """Return the operation's axes whose loops hang together with ``axis`` by splits and fuses."""
+    touched = set(stage.roots_of(axis))
+    for relation in stage.relations:
+        for parent in relation.parents:
+            if touched & set(stage.roots_of(parent)):
+                touched |= {r for p in relation.parents for r in stage.roots_of(p)}
+    return [a for a in (*stage.op.axis, *stage.op.reduce_axis) if a in touched]
+
+
 class _Partial:
-    """Makes B.rf: the factored axis is a data axis, the other parts of its root stay folded."""
+    """Makes B.rf: the factored axis is a data axis, other parts of what it touches stay folded."""
 
     def __init__(self, stage: Stage, reduction: Reduce, axis: Axis, slot: int) -> None:
         self.stage, self.axis, self.slot = stage, axis, slot
         self.is_ordered = reduction.combiner.is_ordered
-        self.root = stage.root_of(axis)
+        self.touched = _touched(stage, axis)
         self.renamed: dict[Var, Expr] = {}
 
     def build(self) -> ComputeOp:
-        op, axis, root = self.stage.op, self.axis, self.root
+        op, axis = self.stage.op, self.axis
         data = [self._copy(a, "data") for a in op.axis]
         factored = make_axis(axis.name, build.const(0, axis.extent.dtype), axis.extent, "data")
         data.insert(self.slot, factored)
-        if axis is root:
-            self.renamed[root.var] = factored.var + substitute(root.min, self.renamed)
-        others = [self._copy(a, "reduce") for a in op.reduce_axis if a is not root]
+        if self.touched == [axis]:
+            self.renamed[axis.var] = factored.var + substitute(axis.min, self.renamed)
+        others = [self._copy(a, "reduce") for a in op.reduce_axis if a not in self.touched]
         parts, guards = self._parts(factored)
         # te folds over the untouched axes first; the order of an ordered reducer is the leaves'.
         folded = [*parts, *others] if self.is_ordered else [*others, *parts]
@@ -153,22 +173,26 @@ class _Partial:
         return copy
 
     def _parts(self, factored: Axis) -> tuple[list[Axis], list[Expr]]:
-        """Return the parts of the root that stay folded, and the guards of its splits."""
-        stage, root = self.stage, self.root
-        relations = [r for r in stage.relations if stage.root_of(r.parent) is root]
-        extents = leaf_domains({root: substitute(root.extent, self.renamed)}, relations)
+        """Return the parts of the touched axes that stay folded, and the guards of splits."""
+        stage, touched = self.stage, set(self.touched)
+        relations = [
+            r for r in stage.relations if touched & {a for p in r.parents for a in stage.roots_of(p)}
+        ]
+        roots = {root: substitute(root.extent, self.renamed) for root in self.touched}
+        extents = leaf_domains(roots, relations)
         loops: dict[Axis, Expr] = {self.axis: factored.var}
         env: dict[Var, Domain] = {factored.var: Domain(factored.min, factored.extent)}
         parts = []
         for leaf in stage.leaf_axes:
-            if leaf is not self.axis and stage.root_of(leaf) is root:
+            if leaf is not self.axis and touched & set(stage.roots_of(leaf)):
                 zero = build.const(0, leaf.extent.dtype)
                 copy = make_axis(leaf.name, zero, extents[leaf], "reduce")
                 loops[leaf] = copy.var
                 env[copy.var] = Domain(copy.min, copy.extent)
                 parts.append(copy)
         values = axis_values(relations, extents, loops)
-        self.renamed[root.var] = values[root] + substitute(root.min, self.renamed)
+        for root in self.touched:
+            self.renamed[root.var] = values[root] + substitute(root.min, self.renamed)
         guards = split_guards(relations, extents, values, Bounds(env))
         return parts, [condition for _, condition in guards]
 

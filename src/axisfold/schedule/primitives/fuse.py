@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fuse: neighbouring loops become one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from axisfold.analysis.simplify import simplify
+from axisfold.errors import ScheduleError
+from axisfold.ir import build
+from axisfold.ir.walk import uses
+from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.stage import Fuse, Singleton, Stage
+from axisfold.tensor.axis import Axis, make_axis
+
+if TYPE_CHECKING:
+    from axisfold.schedule.schedule import Schedule
+
+
+def fuse(schedule: Schedule, stage: Stage, *axes: Axis) -> Axis:
+    """Make one loop of neighbouring leaves, the first the slowest.
+
+    Before::
+
+        for (i: int32, 0, n) { for (j: int32, 0, 8) { … i … j … } }
+
+    After ``fuse(i, j)``::
+
+        for (i.j.fused: int32, 0, (n*8)) {
+          … floordiv(i.j.fused, 8) … floormod(i.j.fused, 8) …
+        }
+
+    More than two are fused from the left.  Without axes a loop of one round is put outermost: a
+    place to attach a stage to.  A data axis fused with a reduce axis counts as a reduce axis.
+
+    Preconditions
+    -------------
+    1. Every axis is a leaf of the stage (S101, S102, S103).
+    2. They are neighbours; two in reverse order are swapped (S171).
+    3. The bounds of none read another of them (S172).
+    4. The loops of the two are serial (S173): fuse before vectorize or unroll.
+
+    Returns
+    -------
+    Axis
+        ``i.j.fused``.
+    """
+    positions = [leaf_position(stage, axis, "fuse") for axis in axes]
+    if not axes:
+        return _singleton(stage)
+    names = [axis.name for axis in axes]
+    if len(axes) == 2 and positions[0] == positions[1] + 1:
+        axes, positions = axes[::-1], positions[::-1]
+    if positions != list(range(positions[0], positions[0] + len(positions))):
+        raise ScheduleError(
+            f"fuse of stage {stage.name!r}: axes {names} are not neighbours in this order.",
+            code="S171",
+            hint=f"Its leaves are {[a.name for a in stage.leaf_axes]}; reorder them first.",
+        )
+    _check(stage, axes, names)
+    fused = axes[0]
+    for inner in axes[1:]:
+        fused = _pair(stage, fused, inner)
+    return fused
+
+
+def _check(stage: Stage, axes: tuple[Axis, ...], names: list[str]) -> None:
+    inside = frozenset(root.var for axis in axes for root in stage.roots_of(axis))
+    for axis in axes:
+        ends = [e for root in stage.roots_of(axis) for e in (root.min, root.extent)]
+        if len(axes) > 1 and any(uses(end, inside) for end in ends):
+            raise ScheduleError(
+                f"fuse of stage {stage.name!r}: the bounds of axis {axis.name!r} read another of "
+                f"{names}.",
+                code="S172",
+            )
+        if len(axes) > 1 and axis in stage.loop_kinds:
+            raise ScheduleError(
+                f"fuse of stage {stage.name!r}: axis {axis.name!r} is {stage.loop_kinds[axis]}.",
+                code="S173",
+                hint="Fuse first.",
+            )
+
+
+def _singleton(stage: Stage) -> Axis:
+    zero, one = build.const(0), build.const(1)
+    axis = make_axis("singleton", zero, one, "data")
+    stage.relations.append(Singleton(axis))
+    stage.leaf_axes.insert(0, axis)
+    return axis
+
+
+def _pair(stage: Stage, outer: Axis, inner: Axis) -> Axis:
+    position = stage.leaf_axes.index(outer)
+    extent = simplify(outer.extent * inner.extent)
+    kind = "reduce" if "reduce" in (outer.kind, inner.kind) else "data"
+    fused = make_axis(f"{outer.name}.{inner.name}.fused", build.const(0, extent.dtype), extent, kind)  # type: ignore[arg-type]
+    stage.relations.append(Fuse(outer, inner, fused))
+    stage.leaf_axes[position : position + 2] = [fused]
+    return fused
