@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeAlias
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import CacheHint, Expr, Node, Var
 
-LoopKind = Literal["serial", "vectorized", "unrolled"]
+LoopKind = Literal["serial", "parallel", "vectorized", "unrolled"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,9 @@
 Every program: operands of one dtype and one number of lanes, operations that their dtype has,
 integer offsets, bool conditions, masks on vectors only, each variable bound before use and bound
 once, each buffer a parameter or allocated around its use, outputs alone are written among the
-parameters.  Level ``device`` in addition: no vectorized or unrolled loop is left, every index is
-int64, and local memory has constant extents.
+parameters, no parallel loop ends early.  Level ``device`` in addition: no vectorized or unrolled
+loop is left, parallel loops do not nest, every index is int64, and local memory has constant
+extents.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class _Verifier:
         self.ever: set[Var] = set()
         self.live: set[Buffer] = set(kernel.params)
         self.checked: dict[int, Node] = {}
+        self.is_parallel = False
 
     def run(self) -> None:
         for buffer in self.kernel.params:
@@ -113,12 +115,18 @@ class _Verifier:
             self.expr(end, loop)
             self.require(end.dtype == loop.var.dtype, "a loop's ends differ in dtype", loop)
         if self.level == "device":
-            self.require(loop.kind == "serial", f"a loop is still {loop.kind}", loop)
+            is_lowered = loop.kind in ("serial", "parallel")
+            self.require(is_lowered, f"a loop is still {loop.kind}", loop)
+            nests = loop.kind == "parallel" and self.is_parallel
+            self.require(not nests, "a parallel loop lies inside another", loop)
             self.require(loop.var.dtype == INT64, "a loop variable is not int64", loop)
         self.bind(loop.var, loop)
         if loop.stop is not None:
             self.flag(loop.stop, 1, loop)
+            self.require(loop.kind != "parallel", "a parallel loop ends early", loop)
+        around, self.is_parallel = self.is_parallel, self.is_parallel or loop.kind == "parallel"
         self.stmt(loop.body)
+        self.is_parallel = around
         self.bound.discard(loop.var)
 
     def allocation(self, stmt: Allocate) -> None:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from axisfold.ir import build
 from axisfold.ir.stmt import Allocate, For, Kernel, Seq, Stmt
-from axisfold.ir.walk import uses
+from axisfold.ir.walk import rebuild, uses
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -20,7 +22,9 @@ def hoist_allocations(kernel: Kernel) -> Kernel:
 
         allocate(T: Pointer(global float32), float32, [m]) { for (i, 0, n) { … } }
 
-    Every round writes the memory before it reads it, so the rounds may share it.
+    Every round writes the memory before it reads it, so the rounds may share it.  The rounds of a
+    parallel loop run at the same time: memory stays inside, at the head of its body, from where
+    code generation takes it once for each run of rounds.
     """
     return _Hoister().run(kernel)
 
@@ -33,10 +37,16 @@ class _Hoister(StmtRewriter):
         allocated, body = _taken(result.body, result)
         if not allocated:
             return result
-        moved: Stmt = For(result.var, result.min, result.extent, result.kind, body, result.stop)
-        for allocation in reversed(allocated):
-            moved = Allocate(allocation.buffer, moved)
-        return moved
+        if result.kind == "parallel":
+            return rebuild(result, [result.min, result.extent, _allocating(allocated, body)])
+        moved = For(result.var, result.min, result.extent, result.kind, body, result.stop)
+        return _allocating(allocated, moved)
+
+
+def _allocating(allocated: Sequence[Allocate], body: Stmt) -> Stmt:
+    for allocation in reversed(allocated):
+        body = Allocate(allocation.buffer, body)
+    return body
 
 
 def _taken(stmt: Stmt, loop: For) -> tuple[list[Allocate], Stmt]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from axisfold.analysis.affine import linear_form
 from axisfold.analysis.bounds import Bounds, symbolic_bounds
-from axisfold.analysis.simplify import simplify
+from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.expr import Compare, Expr, Var
-from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, LoopKind, Seq, Stmt, Store
 from axisfold.ir.walk import rewrite, uses
 from axisfold.passes.rewriter import StmtRewriter, renamed_loops, substatements
 
@@ -21,9 +22,16 @@ from axisfold.passes.rewriter import StmtRewriter, renamed_loops, substatements
 # Outer loops give way first: the guards of inner loops are tested most often.
 MAX_STORES = 512
 
+# The rest of a parallel loop that has no more rounds than this is not worth a second start of the
+# threads.
+FEW_ROUNDS = 4
+
+# Loops that can be split; a vectorized or unrolled one needs its constant extent.
+_SPLIT: Final = ("serial", "parallel")
+
 
 def partition_loops(kernel: Kernel) -> Kernel:
-    """Split serial loops at the round from which a ``likely`` guard can fail.
+    """Split serial and parallel loops at the round from which a ``likely`` guard can fail.
 
     Before::
 
@@ -34,7 +42,8 @@ def partition_loops(kernel: Kernel) -> Kernel:
         for (k.outer, 0, floordiv(m, 16)) { … S … }
         for (k.outer, floordiv(m, 16), floordiv((m + 15), 16)) { … if likely(…) { S } … }
 
-    A loop whose copies would be too long (``MAX_STORES``) keeps its guards.
+    A loop whose copies would be too long (``MAX_STORES``) keeps its guards.  The interior of a
+    parallel loop is parallel, its rest too unless that is known to be a few rounds.
     """
     return _Partition().run(kernel)
 
@@ -43,7 +52,7 @@ def partition_loops(kernel: Kernel) -> Kernel:
 class _Found:
     """A guard inside a loop, with the domains of the loops between.
 
-    ``inner`` are the variables of these loops, ``serial`` those of the serial ones among them.
+    ``inner`` are the variables of these loops, ``serial`` those of the serial and parallel ones among them.
     """
 
     condition: Expr
@@ -58,7 +67,7 @@ class _Partition(StmtRewriter):
         self.copies = 1
 
     def visit_for(self, loop: For) -> Stmt:
-        if loop.kind != "serial" or loop.stop is not None:
+        if loop.kind not in _SPLIT or loop.stop is not None:
             return super().visit_for(loop)
         inside = self.bounds.extended(loop.var, loop.min, loop.extent)
         # A guard is taken out of the innermost serial loop that moves it: less code doubles.
@@ -73,14 +82,11 @@ class _Partition(StmtRewriter):
         if not edges or 2 * self.copies * _stores(loop.body) > MAX_STORES:
             return super().visit_for(loop)
         first = self._rounds(loop, edges.values())
-        interior = For(loop.var, loop.min, first, "serial", _without(loop.body, set(edges)))
-        tail = For(
-            loop.var,
-            loop.min + first,
-            self._last(loop, guards) - first,
-            "serial",
-            _rolled(loop.body),
-        )
+        interior = For(loop.var, loop.min, first, loop.kind, _without(loop.body, set(edges)))
+        rest = self._last(loop, guards) - first
+        is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
+        kind: LoopKind = "serial" if is_short else loop.kind
+        tail = For(loop.var, loop.min + first, rest, kind, _rolled(loop.body))
         self.copies *= 2
         halves = [super(_Partition, self).visit_for(h) for h in (interior, renamed_loops(tail))]
         self.copies //= 2
@@ -112,7 +118,7 @@ def _stores(stmt: Stmt) -> int:
             return 1
         case For():
             guards = _guards(stmt.body, _Found(build.TRUE, Bounds()))
-            is_split = stmt.kind == "serial" and any(uses(g.condition, {stmt.var}) for g in guards)
+            is_split = stmt.kind in _SPLIT and any(uses(g.condition, {stmt.var}) for g in guards)
             rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else None
             return (rounds or (2 if is_split else 1)) * _stores(stmt.body)
         case If() | Seq() | Let() | Allocate():
@@ -127,7 +133,7 @@ def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
                 yield replace(at, condition=condition)
             yield from _guards(stmt.then, at)
         case For():
-            serial = at.serial | {stmt.var} if stmt.kind == "serial" else at.serial
+            serial = at.serial | {stmt.var} if stmt.kind in _SPLIT else at.serial
             inside = at.bounds.extended(stmt.var, stmt.min, stmt.extent)
             yield from _guards(
                 stmt.body, replace(at, bounds=inside, inner=at.inner | {stmt.var}, serial=serial)

@@ -12,6 +12,7 @@ from axisfold.ir.verify import verify
 from axisfold.lower.program import lower_schedule
 from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.partition_loops import partition_loops
+from axisfold.passes.serialize_nested import serialize_nested
 from axisfold.passes.simplify_program import simplify_program
 from axisfold.passes.unroll_loops import unroll_loops
 from axisfold.passes.vectorize_loops import vectorize_loops
@@ -24,6 +25,8 @@ Pass = Callable[[Kernel], Kernel]
 LEGIBLE: Final[tuple[Pass, ...]] = (
     # Guards that hold, loops of one round and arithmetic that people need not read go away.
     simplify_program,
+    # After that, since a parallel loop of one round has given way to the loops in it.
+    serialize_nested,
 )
 
 DEVICE: Final[tuple[Pass, ...]] = (
