@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """LLVM IR text for the host's CPU; needs no LLVM itself."""
 
-from axisfold.codegen.llvm.function import emit_kernel, scalar_parameters, symbol
+from axisfold.codegen.llvm.function import emit_kernel, symbol
+from axisfold.codegen.signature import scalar_parameters
 
 __all__ = ["emit_kernel", "scalar_parameters", "symbol"]

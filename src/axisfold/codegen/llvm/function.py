@@ -2,7 +2,7 @@
 """A kernel as an LLVM function: parameters, loops, branches and allocations.
 
 The function returns 0, or 1 if memory could not be allocated.  Its parameters are one pointer
-for each buffer and then one i64 for each extent and stride (:func:`scalar_parameters`).
+for each buffer and then one i64 for each extent and stride (:func:`axisfold.codegen.signature.scalar_parameters`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from axisfold.codegen.llvm import arithmetic, memory
 from axisfold.codegen.llvm.calls import emit_call
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
+from axisfold.codegen.signature import scalar_parameters
 from axisfold.dtypes import INT64
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
@@ -34,16 +35,6 @@ from axisfold.ir.expr import (
 )
 from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import children
-
-
-def scalar_parameters(kernel: Kernel) -> tuple[Var, ...]:
-    """Return the variables that arguments bind, in the order of the machine code's parameters."""
-    found: dict[Var, None] = {}
-    for buffer in kernel.params:
-        for expr in (*buffer.shape, *buffer.strides):
-            if isinstance(expr, Var):
-                found.setdefault(expr)
-    return tuple(found)
 
 
 def symbol(kernel: Kernel) -> str:
