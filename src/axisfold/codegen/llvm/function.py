@@ -2,7 +2,8 @@
 """A kernel as an LLVM function: parameters, loops, branches and allocations.
 
 The function returns 0, or 1 if memory could not be allocated.  Its parameters are one pointer
-for each buffer and then one i64 for each extent and stride (:func:`axisfold.codegen.signature.scalar_parameters`).
+for each buffer and then one i64 for each extent and stride
+(:func:`axisfold.codegen.signature.scalar_parameters`).
 """
 
 from __future__ import annotations
@@ -135,8 +136,8 @@ class _Function:
     def allocate(self, stmt: Allocate) -> None:
         """Local memory is on the stack, everything else on the heap; both aligned to 64 bytes."""
         w, buffer = self.w, stmt.buffer
-        if buffer.scope == "local":
-            count = math.prod(int(e.value) for e in buffer.shape if isinstance(e, Const))
+        if buffer.is_on_stack:
+            count = math.prod(int(e.value) for e in buffer.allocated_extents if isinstance(e, Const))
             place = w.fresh(buffer.name)
             w.entry.append(f"  {place} = alloca [{count} x {memory_type(buffer.dtype)}], align 64")
             self.pointers[buffer] = place
@@ -162,7 +163,7 @@ class _Function:
         w.declarations[name] = f"declare {pair} @{name}(i64, i64)"
         # 64 bytes more leave room to align, and malloc(0) may return null, which is no failure.
         size, failed = str(buffer.dtype.itemsize), "false"
-        for extent in buffer.shape:
+        for extent in buffer.allocated_extents:
             rounds = arithmetic.intrinsic(w, "smax", INT64, self.expr(extent), "0")
             both = w.let(f"call {pair} @{name}(i64 {size}, i64 {rounds})")
             size = w.let(f"extractvalue {pair} {both}, 0")
