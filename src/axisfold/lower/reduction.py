@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from axisfold.ir import build
 from axisfold.ir.expr import Const, Expr, Var
 from axisfold.ir.stmt import If, Let, Stmt
+from axisfold.ir.walk import substitute
 from axisfold.lower.storage import Storage
 from axisfold.tensor.reduce import Reduce
 
@@ -43,8 +44,11 @@ def update_statement(
     Tail guards come first and apart: a ``where=`` under them may read what lies beyond the tail,
     and loop partition takes them out one by one.
     """
-    state = [t.load(indices) for t in targets]
-    body = store_all(targets, indices, [resolve(e) for e in reduction.update(state)])
+    lhs = reduction.combiner.lhs
+    # Resolved before the state comes in: its offsets are in loop variables already.
+    values = [resolve(e) for e in reduction.update(lhs)]
+    state: dict[Var, Expr] = {v: t.load(indices) for v, t in zip(lhs, targets, strict=True)}
+    body = store_all(targets, indices, [substitute(e, state) for e in values])
     parts = build.conjuncts(resolve(reduction.condition))
     guards = [part for part in parts if build.bare(part) is not part]
     wheres = [part for part in parts if build.bare(part) is part]
