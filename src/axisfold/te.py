@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The te facade: ``from axisfold import te`` is all that a script of tensor expressions needs."""
 
-from axisfold.ir.build import if_then_else
+from axisfold.ir.build import if_then_else, likely
 from axisfold.ir.build import select as Select
 from axisfold.schedule.schedule import Schedule, create_schedule
 from axisfold.tensor.axis import Axis, reduce_axis
@@ -80,6 +80,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "likely",
     "log",
     "log1p",
     "log2",

@@ -13,10 +13,11 @@ def main() -> None:
     try:
         from axisfold.cli.app import run
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in EXTRA_MODULES:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRA_MODULES:
             raise
         print(
-            f"axisfold: the command line needs {error.name}. Run: pip install 'axisfold[cli]'",
+            f"axisfold: the command line needs {missing}. Run: pip install 'axisfold[cli]'",
             file=sys.stderr,
         )
         sys.exit(2)

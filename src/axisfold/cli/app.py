@@ -136,7 +136,7 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError:
         # The reader, such as `head`, has gone; Python must not find the pipe broken again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return 1
     return code if isinstance(code, int) else 0
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import struct
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -20,7 +21,11 @@ from axisfold.cli.errors import CommandError, one_line
 
 Array = np.ndarray[Any, Any]
 
-_BROKEN = (ValueError, EOFError, struct.error, zipfile.BadZipFile, zlib.error, RuntimeError)
+# What NumPy and zipfile raise for bytes that are not what they should be.
+_BROKEN = (
+    ValueError, EOFError, TypeError, LookupError, OverflowError, RuntimeError, SyntaxError,
+    struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ def _mapped(path: Path, file: IO[bytes], label: str, size: int | None = None) ->
     order: Literal["C", "F"] = "F" if is_fortran else "C"
     try:
         mapped: Any = np.memmap(path, dtype, "r", offset, shape, order)
-    except ValueError as error:
+    except _BROKEN as error:
         raise CommandError(f"{label} is damaged: {one_line(error)}.") from error
     return np.asarray(mapped)
 

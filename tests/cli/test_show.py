@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+SUM = ("show", "--op", "sum", "--shape", "4096,4096", "--dtype", "float32")
+
+
+def test_shows_every_stage_in_order(command):
+    outcome = command(*SUM, "--axis", "1")
+    assert (outcome.code, outcome.err) == (0, "")
+    marks = [
+        "# plan\nrule row: ",
+        "# tensor expression\nfrom axisfold import te\n",
+        "# schedule\ns = te.create_schedule(result.op)\n",
+        "# loop IR\nprimfn(",
+        "# device program\nprimfn(",
+        "# LLVM IR\n",
+        "define i32 @",
+    ]
+    places = [outcome.out.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert "\x1b" not in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("section", "start"),
+    [
+        ("te", "from axisfold import te\n"),
+        ("schedule", "s = te.create_schedule("),
+        ("ir", "primfn("),
+        ("device", "primfn("),
+    ],
+)
+def test_one_section_alone(command, section, start):
+    assert command(*SUM, "--axis", "1", "--only", section).out.startswith(start)
+
+
+def test_machine_code(command):
+    assert "row_fold:" in command(*SUM, "--axis", "1", "--only", "asm").out
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (("--axis", "1"), "row"),
+        (("--axis", "0"), "column"),
+        (("--axis", "0", "--layout", "F"), "row"),
+        (("--axis", "1", "--layout", "F"), "column"),
+        (("--axis", "0,1"), "full"),
+        ((), "full"),
+    ],
+)
+def test_the_rule_follows_axis_and_layout(command, options, rule):
+    assert f"\nrule {rule}: " in command(*SUM, *options).out
+
+
+def test_a_shape_needs_no_memory(command):
+    shape = ",".join(["1000000"] * 3)
+    outcome = command("show", "--op", "sum", "--shape", shape, "--axis", "0", "--only", "ir")
+    assert outcome.code == 0
+
+
+def test_several_operations_share_a_kernel(command):
+    out = command("show", "--op", "min,max", "--shape", "9,9", "--axis", "1", "--only", "ir").out
+    assert out.count("primfn(") == 1
+
+
+def test_colours_on_a_terminal_only(process):
+    args = ("show", "--op", "max", "--shape", "8,8", "--axis", "1", "--only", "te")
+    plain = process(*args)
+    coloured = process(*args, FORCE_COLOR="1", TERM="xterm-256color")
+    asked_not_to = process(*args, FORCE_COLOR="1", TERM="xterm-256color", NO_COLOR="1")
+    assert (plain.code, plain.err) == (0, "")
+    assert "\x1b" not in plain.out
+    assert "\x1b[" in coloured.out
+    assert asked_not_to.out == plain.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--shape", "3,x"), "--shape '3,x' is not extents such as 4096,4096."),
+        (("--shape", "3,-1"), "--shape '3,-1': extent -1 is negative."),
+        (("--shape", "3", "--layout", "X"), "--layout 'X' is not an order. Use C or F."),
+        (("--shape", "3", "--only", "x"), "--only 'x' is no section. Use te, schedule, ir, device"),
+        (("--shape", "3", "--target", "cuda"), "target 'cuda' is not available in this release."),
+        (("--shape", "3", "--dtype", "object"), "dtype object is not supported"),
+        (("--shape", "3", "--axis", "1"), "axis 1 is out of range for an array of 1 axes."),
+        (
+            ("--shape", "99999999999,99999999999"),
+            "shape (99999999999, 99999999999) of float64 has ",
+        ),
+    ],
+)
+def test_refused(refused, args, message):
+    assert refused("show", "--op", "sum", *args).startswith(message)
+
+
+def test_min_of_nothing_is_refused(refused):
+    assert refused("show", "--op", "min", "--shape", "0").startswith("min of no elements")

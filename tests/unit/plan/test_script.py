@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python that a plan prints builds the same program again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import axisfold
+from axisfold import te
+from axisfold.api.catalog import CATALOG
+from axisfold.api.fold import bind, member_of
+from axisfold.dtypes import parse
+from axisfold.errors import DTypeError
+from axisfold.ir.printer import print_kernel
+from axisfold.passes.pipelines import legible
+from axisfold.plan.script import SAYS_ABSORB, plan_source, schedule_source, te_source
+from axisfold.tensor.commreduce import CommReducer
+
+
+@pytest.fixture(autouse=True)
+def absorb_keyword(monkeypatch):
+    """Let te's reducers take absorb=, where they do not yet."""
+    if SAYS_ABSORB:
+        return
+    plain = CommReducer.__call__
+
+    def call(self, expr, axis, where=None, init=None, absorb=None):
+        made = plain(self, expr, axis, where, init)
+        parts = made if isinstance(made, tuple) else (made,)
+        if absorb is not None:
+            lhs = parts[0].combiner.lhs
+            state = absorb(lhs if len(lhs) > 1 else lhs[0])
+            fields = state if isinstance(state, tuple) else (state,)
+            parts = tuple(replace(p, absorb=fields) for p in parts)
+        return parts if isinstance(made, tuple) else parts[0]
+
+    monkeypatch.setattr(CommReducer, "__call__", call)
+
+
+def plan_of(items, shape, dtype, axis):
+    members = [member_of(item, parse(dtype), None)[0] for item in items]
+    return bind([np.zeros(shape, dtype)], members, axis, False).plan
+
+
+def rebuilt(plan):
+    """Run the printed program and return its loops as text."""
+    names = {}
+    exec(plan_source(plan), names)  # noqa: S102 - the text is a program
+    original = plan.compiled.ir
+    compact = [
+        arg for arg, buffer in zip(names["args"], original.params, strict=True) if buffer.is_compact
+    ]
+    return print_kernel(legible(names["s"], names["args"], original.name, compact=compact))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "axis"), [("float32", 1), ("float16", 0), ("float64", None), ("complex64", 1)]
+)
+@pytest.mark.parametrize("op", CATALOG)
+def test_rebuilds_every_reduction(op, dtype, axis):
+    try:
+        plan = plan_of([op], (5, 6), dtype, axis)
+    except DTypeError:
+        pytest.skip("not defined")
+    assert rebuilt(plan) == print_kernel(plan.compiled.ir)
+
+
+@pytest.mark.parametrize("items", [["mean", "var", "argmax"], ["sum", "sum"], ["norm", "any"]])
+def test_rebuilds_several_reductions(items):
+    plan = plan_of(items, (5, 6, 7), "float32", (0, 2))
+    assert rebuilt(plan) == print_kernel(plan.compiled.ir)
+
+
+def test_rebuilds_a_users_reducer():
+    last = axisfold.Reducer(
+        "last",
+        state={"seen": "bool", "v": "input"},
+        identity={"seen": False, "v": 0},
+        lift=lambda x: {"seen": True, "v": x},
+        combine=lambda a, b: {
+            "seen": te.any(a.seen, b.seen),
+            "v": te.select(b.seen, b.v, a.v),
+        },
+        finalize=lambda a: a.v,
+        facts=["ordered"],
+    )
+    plan = plan_of([last], (4, 5), "float32", 1)
+    assert "# The reducer is ordered.\n" in te_source(plan.graph)
+    assert rebuilt(plan) == print_kernel(plan.compiled.ir)
+
+
+def test_reads_as_a_person_would_write_it():
+    plan = plan_of(["sum"], (5, 6), "float32", 1)
+    assert te_source(plan.graph) == (
+        "from axisfold import te\n"
+        "\n"
+        'n0 = te.size_var("n0", "int64")\n'
+        'm0 = te.size_var("m0", "int64")\n'
+        's0_0 = te.var("s0_0", "int64")\n'
+        'x0 = te.placeholder((n0, m0), "float32", "x0", strides=[s0_0, 4], unit="byte")\n'
+        "\n"
+        'k0 = te.reduce_axis((0, m0), "k0")\n'
+        'fold = te.comm_reducer(lambda a_s, b_s: a_s + b_s, lambda *t: te.const(0.0, "float64"))\n'
+        'state = te.compute((n0,), lambda i0: fold(te.cast("float64", x0[i0, k0]), axis=[k0]), '
+        'name="state")\n'
+        "\n"
+        'result = te.compute((n0,), lambda i0: te.cast("float32", state[i0]), name="result")\n'
+        "\n"
+        "args = [x0, result]\n"
+    )
+    assert schedule_source(plan).startswith("s = te.create_schedule(result.op)\n")
+
+
+def test_a_state_of_several_fields_is_unpacked():
+    text = te_source(plan_of(["argmin"], (5, 6), "int32", 1).graph)
+    assert "    a_i, a_v = a\n    b_i, b_v = b\n" in text
+
+
+def test_parts_that_are_used_twice_get_names():
+    text = te_source(plan_of(["var"], (5, 6), "float32", 1).graph)
+    assert "    v0 = a_n + b_n\n" in text
