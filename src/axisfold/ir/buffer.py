@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from axisfold.ir.expr import Expr
 
 StrideUnit = Literal["element", "byte"]
-Scope = Literal["global", "local"]
+STACK_BYTES = 1 << 16
+Scope = Literal["global", "shared", "warp", "local"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Buffer:
     unit
         Whether strides and flat offsets count elements or bytes.
     scope
-        ``global``: an argument or heap memory; ``local``: registers or the stack of one thread.
+        ``global``: seen by all threads; ``shared``: by a block of them; ``warp``: by a warp;
+        ``local``: registers or the stack of one thread.
     facts
         Promises about the memory.
     """
@@ -68,3 +70,19 @@ class Buffer:
     def is_compact(self) -> bool:
         """Whether elements lie in C order without gaps."""
         return not self.strides
+
+    @property
+    def allocated_extents(self) -> tuple[Expr, ...]:
+        """Factors of the number of elements that the memory holds, padding included."""
+        return self.shape if self.is_compact else (self.shape[0], self.strides[0])
+
+    @property
+    def is_on_stack(self) -> bool:
+        """Whether a CPU keeps it in registers or on the stack: small, constant and of one thread."""
+        count = 1
+        for extent in self.allocated_extents:
+            value = getattr(extent, "value", None)
+            if not isinstance(value, int):
+                return False
+            count *= value
+        return self.scope == "local" and count * self.dtype.itemsize <= STACK_BYTES

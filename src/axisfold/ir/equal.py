@@ -10,7 +10,6 @@ from axisfold.dtypes import bit_pattern
 from axisfold.ir.expr import Const, Node, Var
 from axisfold.ir.walk import children
 
-
 _plain: dict[type[Any], tuple[str, ...]] = {}
 
 

@@ -13,6 +13,7 @@ identity); comparisons *of IR* are the operators ``< <= > >=`` and the methods `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
 
@@ -59,6 +60,14 @@ class Node:
             from axisfold.ir.equal import structural_hash
 
             return structural_hash(self)
+
+
+def separated(nodes: Sequence[Node]) -> list[str | Node]:
+    """Return nodes with commas between them."""
+    found: list[str | Node] = []
+    for node in nodes:
+        found += [", ", node] if found else [node]
+    return found
 
 
 def _refuse_comparison(node: Node, other: object) -> bool:

@@ -28,8 +28,9 @@ from axisfold.ir.expr import (
     Ramp,
     Select,
     Var,
+    separated,
 )
-from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import children, post_order
 
 _INFIX: Final[dict[str, str]] = {
@@ -153,6 +154,11 @@ class _Printer:
                 return [line for part in stmt.body for line in self.stmt(part)]
             case Allocate():
                 return self.allocate(stmt)
+            case Attr():
+                head = f'attr [{self.about(stmt.node)}] "{stmt.key}" = {self.expr(stmt.value)}'
+                return self.headed(head, stmt.body)
+            case AllReduce():
+                return self.all_reduce(stmt)
             case Let():
                 value = self.expr(stmt.value)
                 return [f"let {self.var(stmt.var)} = {value}", *self.stmt(stmt.body)]
@@ -162,7 +168,36 @@ class _Printer:
     def block(self, stmt: Stmt) -> Iterator[str]:
         return (f"  {line}" for line in self.stmt(stmt))
 
+    def headed(self, head: str, body: Stmt) -> list[str]:
+        """Return a head and its body: in braces if it is a sequence, else below."""
+        if isinstance(body, Seq):
+            return [head + " {", *self.block(body), "}"]
+        return [head + ";", *self.stmt(body)]
+
+    def about(self, node: Var | Buffer) -> str:
+        """Return what an attribute is attached to."""
+        if isinstance(node, Buffer):
+            return self.name(node)
+        return f'IterVar({self.var(node)}, (nullptr), "DataPar", "")'
+
+    def all_reduce(self, stmt: AllReduce) -> list[str]:
+        values = ", ".join(self.expr(e) for e in stmt.values)
+        targets = ", ".join(self.name(b) for b in stmt.targets)
+        threads = ", ".join(self.expr(v) for v in stmt.threads)
+        operands = f"{len(stmt.values)}u32, {values}, {self.expr(stmt.condition)}, {targets}, {threads}"
+        return [
+            'attr [meta[tir.CommReducer][0]] "reduce_scope" = @tir.reinterpret(0u64, dtype=handle);',
+            f"@tir.tvm_thread_allreduce({operands}, dtype=handle)",
+        ]
+
+    def bound(self, loop: For) -> list[str]:
+        """Print a loop over threads as te's attribute."""
+        about = f'IterVar({self.var(loop.var)}, (nullptr), "ThreadIndex", "{loop.thread}")'
+        return self.headed(f'attr [{about}] "thread_extent" = {self.expr(loop.extent)}', loop.body)
+
     def loop(self, loop: For) -> list[str]:
+        if loop.kind == "bound":
+            return self.bound(loop)
         low = self.expr(loop.min)
         name = self.var(loop.var)
         end = self.expr(_end(loop))
@@ -177,9 +212,7 @@ class _Printer:
             f"allocate({name}: Pointer({buffer.scope} {buffer.dtype}), {buffer.dtype}, "
             f"[{self.expr(_elements(buffer))}]), storage_scope = {buffer.scope}"
         )
-        if isinstance(stmt.body, Seq):
-            return [head + " {", *self.block(stmt.body), "}"]
-        return [head + ";", *self.stmt(stmt.body)]
+        return self.headed(head, stmt.body)
 
     def name(self, buffer: Buffer) -> str:
         if buffer not in self.data:
@@ -235,14 +268,6 @@ def _call(name: str, args: Sequence[Node], dtype: DType) -> list[str | Node]:
     return [f"@tir.{name}(", *separated(args), f", dtype={dtype})"]
 
 
-def separated(nodes: Sequence[Node]) -> list[str | Node]:
-    """Return nodes with commas between them."""
-    found: list[str | Node] = []
-    for node in nodes:
-        found += [", ", node] if found else [node]
-    return found
-
-
 def _end(loop: For) -> Expr:
     """Return ``min + extent``; an extent written ``end - min`` gives its end back."""
     extent = loop.extent
@@ -257,7 +282,7 @@ def _elements(buffer: Buffer) -> Expr:
     """Return the number of elements, the constant factor last."""
     known = 1
     product: Expr | None = None
-    for extent in buffer.shape:
+    for extent in buffer.allocated_extents:
         if isinstance(extent, Const):
             known *= int(extent.value)
         else:

@@ -3,7 +3,7 @@
 
 ::
 
-    Stmt = For | Store | If | Seq | Allocate | Let
+    Stmt = For | Store | If | Seq | Allocate | Let | Attr | AllReduce
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from axisfold.ir.buffer import Buffer
+from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import CacheHint, Expr, Node, Var
 
-LoopKind = Literal["serial", "parallel", "vectorized", "unrolled"]
+LoopKind = Literal["serial", "parallel", "vectorized", "unrolled", "bound"]
+Level = Literal["warp", "block", "cluster", "grid"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Node):
-    """``for var in [min, min + extent)``; leaves early once ``stop`` holds before a round."""
+    """``for var in [min, min + extent)``; leaves early once ``stop`` holds before a round.
+
+    The rounds of a ``bound`` loop are the threads or blocks of the hardware index ``thread``.
+    """
 
     child_fields: ClassVar[tuple[str, ...]] = ("min", "extent", "stop", "body")
     var: Var
@@ -28,6 +33,7 @@ class For(Node):
     kind: LoopKind
     body: Stmt
     stop: Expr | None = None
+    thread: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +86,36 @@ class Let(Node):
     body: Stmt
 
 
-Stmt: TypeAlias = For | Store | If | Seq | Allocate | Let
+@dataclass(frozen=True, slots=True, eq=False)
+class Attr(Node):
+    """A hint about a loop variable or a buffer, for the passes; it holds inside ``body``."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("value", "body")
+    node: Var | Buffer
+    key: str
+    value: Expr
+    body: Stmt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllReduce(Node):
+    """Combine ``values`` of all threads that differ in ``threads`` only.
+
+    Threads for which ``condition`` is false take part with the identity.  Afterwards each thread
+    finds the results in its ``targets``, local buffers of one element.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ("combiner", "values", "condition")
+    combiner: Combiner
+    values: tuple[Expr, ...]
+    condition: Expr
+    targets: tuple[Buffer, ...]
+    threads: tuple[Var, ...]
+    level: Level = "block"
+    style: str = ""
+
+
+Stmt: TypeAlias = For | Store | If | Seq | Allocate | Let | Attr | AllReduce
 
 
 @dataclass(frozen=True, slots=True, eq=False)

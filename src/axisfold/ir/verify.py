@@ -34,7 +34,7 @@ from axisfold.ir.expr import (
 )
 from axisfold.ir.intrinsics import INTRINSICS
 from axisfold.ir.printer import print_stmt
-from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import children, post_order
 
 Level = Literal["loops", "device"]
@@ -103,6 +103,16 @@ class _Verifier:
                 self.live.add(stmt.buffer)
                 self.stmt(stmt.body)
                 self.live.discard(stmt.buffer)
+            case Attr():
+                self.expr(stmt.value, stmt)
+                self.require(self.level != "device", f"hint {stmt.key} is left", stmt)
+                self.stmt(stmt.body)
+            case AllReduce():
+                for value in (*stmt.values, *stmt.threads):
+                    self.expr(value, stmt)
+                self.flag(stmt.condition, 1, stmt)
+                live = all(buffer in self.live for buffer in stmt.targets)
+                self.require(live, "a target of a reduction is not live", stmt)
             case Let():
                 self.expr(stmt.value, stmt)
                 self.require(stmt.value.dtype == stmt.var.dtype, "a name changes the dtype", stmt)
@@ -131,14 +141,11 @@ class _Verifier:
 
     def allocation(self, stmt: Allocate) -> None:
         buffer = stmt.buffer
-        for extent in buffer.shape:
+        for extent in (*buffer.shape, *buffer.strides):
             self.expr(extent, stmt)
             self.require(extent.dtype.is_integer, "an extent is not an integer", stmt)
-            is_known = isinstance(extent, Const) or buffer.scope != "local"
-            if self.level == "device":
-                self.require(is_known, "local memory has a variable extent", stmt)
         self.require(buffer not in self.live, f"buffer {buffer.name} is allocated twice", stmt)
-        self.require(buffer.is_compact, f"buffer {buffer.name} is allocated with gaps", stmt)
+        self.require(buffer.unit == "element", f"buffer {buffer.name} counts bytes", stmt)
 
     def bind(self, var: Var, stmt: Stmt) -> None:
         self.require(var not in self.ever, f"variable {var.name} is bound twice", stmt)

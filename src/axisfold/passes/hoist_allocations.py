@@ -54,7 +54,7 @@ def _taken(stmt: Stmt, loop: For) -> tuple[list[Allocate], Stmt]:
     match stmt:
         case Allocate():
             inner, body = _taken(stmt.body, loop)
-            if stmt.buffer.scope == "global" and not _moves(stmt, loop):
+            if not stmt.buffer.is_on_stack and not _moves(stmt, loop):
                 return [stmt, *inner], body
             return inner, Allocate(stmt.buffer, body)
         case Seq():
@@ -71,4 +71,4 @@ def _taken(stmt: Stmt, loop: For) -> tuple[list[Allocate], Stmt]:
 
 def _moves(allocation: Allocate, loop: For) -> bool:
     own = frozenset({loop.var})
-    return any(uses(extent, own) for extent in allocation.buffer.shape)
+    return any(uses(extent, own) for extent in allocation.buffer.allocated_extents)

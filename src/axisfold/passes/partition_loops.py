@@ -13,7 +13,19 @@ from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.expr import Compare, Expr, Var
-from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, LoopKind, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    For,
+    If,
+    Kernel,
+    Let,
+    LoopKind,
+    Seq,
+    Stmt,
+    Store,
+)
 from axisfold.ir.walk import rewrite, uses
 from axisfold.passes.rewriter import StmtRewriter, renamed_loops, substatements
 
@@ -114,14 +126,14 @@ class _Partition(StmtRewriter):
 def _stores(stmt: Stmt) -> int:
     """Return how many stores a statement will have once its loops are split and unrolled."""
     match stmt:
-        case Store():
+        case Store() | AllReduce():
             return 1
         case For():
             guards = _guards(stmt.body, _Found(build.TRUE, Bounds()))
             is_split = stmt.kind in _SPLIT and any(uses(g.condition, {stmt.var}) for g in guards)
             rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else None
             return (rounds or (2 if is_split else 1)) * _stores(stmt.body)
-        case If() | Seq() | Let() | Allocate():
+        case If() | Seq() | Let() | Allocate() | Attr():
             return sum(_stores(part) for part in substatements(stmt))
 
 
@@ -177,11 +189,11 @@ def _covers(stmt: Stmt, guard: Expr) -> bool:
         case If():
             under = stmt.condition == guard or _covers(stmt.then, guard)
             return under and stmt.otherwise is None
-        case For() | Let() | Allocate():
+        case For() | Let() | Allocate() | Attr():
             return _covers(stmt.body, guard)
         case Seq():
             return all(_covers(part, guard) for part in stmt.body)
-        case Store():
+        case Store() | AllReduce():
             return False
 
 

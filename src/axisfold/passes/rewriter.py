@@ -10,7 +10,7 @@ from typing import TypeVar, assert_never
 from axisfold.analysis.bounds import Bounds
 from axisfold.ir import build
 from axisfold.ir.expr import Binary, Compare, Expr, Node, Var
-from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import post_order, rebuild, rewrite
 
 EMPTY = Seq(())
@@ -54,6 +54,11 @@ class StmtRewriter:
                 parts = [self.visit(s) for s in stmt.body]
                 same = all(new is old for new, old in zip(parts, stmt.body, strict=True))
                 return stmt if same else build.seq(*parts)
+            case Attr():
+                return rebuild(stmt, [self.expr(stmt.value), self.visit(stmt.body)])
+            case AllReduce():
+                values = [self.expr(e) for e in (*stmt.values, stmt.condition)]
+                return rebuild(stmt, [stmt.combiner, *values])
             case _:
                 assert_never(stmt)
 
@@ -90,13 +95,13 @@ class StmtRewriter:
 def substatements(stmt: Stmt) -> tuple[Stmt, ...]:
     """Return the statements directly inside a statement."""
     match stmt:
-        case For() | Let() | Allocate():
+        case For() | Let() | Allocate() | Attr():
             return (stmt.body,)
         case If():
             return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
         case Seq():
             return stmt.body
-        case Store():
+        case Store() | AllReduce():
             return ()
         case _:
             assert_never(stmt)

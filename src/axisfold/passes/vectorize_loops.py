@@ -17,7 +17,7 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import children, rebuild
 from axisfold.passes.rewriter import StmtRewriter
 
@@ -79,7 +79,7 @@ class _Lanes:
                 if low.dtype.lanes > 1 or extent.dtype.lanes > 1 or stmt.stop is not None:
                     raise _NoVectorForm
                 return rebuild(stmt, [low, extent, self.stmt(stmt.body, mask)])
-            case Allocate():
+            case Allocate() | Attr() | AllReduce():
                 raise _NoVectorForm
 
     def store(self, stmt: Store, mask: Expr | None) -> Stmt:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from axisfold.ir.build import is_const
+from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Const, Expr, Var
 from axisfold.ir.walk import post_order
 from axisfold.plan.compose import Graph
@@ -17,7 +18,7 @@ from axisfold.plan.planner import Plan
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.commreduce import CommReducer
 from axisfold.tensor.compute import ComputeOp
-from axisfold.tensor.reduce import Combiner, Reduce
+from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Operation, PlaceholderOp
 
 SAYS_ABSORB: Final = "absorb" in inspect.signature(CommReducer.__call__).parameters

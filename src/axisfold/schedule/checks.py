@@ -31,6 +31,23 @@ def check_nothing_attached(schedule: Schedule, stage: Stage, primitive: str, cod
             )
 
 
+def check_intermediate(stage: Stage, primitive: str, code: str) -> None:
+    """Refuse a stage whose tensors the caller sees.
+
+    Raises
+    ------
+    ScheduleError
+        ``code``: the stage is an output or a placeholder.
+    """
+    if stage.is_output or not stage.op.body:
+        what = "an output" if stage.is_output else "a placeholder"
+        raise ScheduleError(
+            f"{primitive} of stage {stage.name!r}: it is {what}.",
+            code=code,
+            hint="Only tensors between inputs and outputs can be changed like this.",
+        )
+
+
 def leaf_position(stage: Stage, axis: Any, primitive: str) -> int:
     """Return the position of a leaf of ``stage``.
 

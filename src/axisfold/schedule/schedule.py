@@ -8,11 +8,18 @@ from typing import Any, Final
 
 from axisfold.errors import ScheduleError
 from axisfold.schedule.primitives.compute_at import compute_at
+from axisfold.schedule.primitives.compute_inline import compute_inline
+from axisfold.schedule.primitives.compute_root import compute_root
+from axisfold.schedule.primitives.double_buffer import double_buffer
 from axisfold.schedule.primitives.fuse import fuse
 from axisfold.schedule.primitives.parallel import parallel
+from axisfold.schedule.primitives.pragma import pragma
 from axisfold.schedule.primitives.reorder import reorder
 from axisfold.schedule.primitives.rfactor import rfactor
+from axisfold.schedule.primitives.set_scope import set_scope
+from axisfold.schedule.primitives.set_store_predicate import set_store_predicate
 from axisfold.schedule.primitives.split import split
+from axisfold.schedule.primitives.storage_align import storage_align
 from axisfold.schedule.primitives.tile import tile
 from axisfold.schedule.primitives.unroll import unroll
 from axisfold.schedule.primitives.vectorize import vectorize
@@ -32,6 +39,13 @@ PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
     "unroll": unroll,
     "parallel": parallel,
     "compute_at": compute_at,
+    "compute_inline": compute_inline,
+    "compute_root": compute_root,
+    "double_buffer": double_buffer,
+    "pragma": pragma,
+    "set_scope": set_scope,
+    "set_store_predicate": set_store_predicate,
+    "storage_align": storage_align,
 }
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from axisfold.ir.buffer import Scope
 from axisfold.ir.expr import Expr
 from axisfold.ir.stmt import LoopKind
 from axisfold.tensor.axis import Axis, AxisKind
@@ -103,6 +104,18 @@ class Stage:
         Where it is computed, None for the top level.
     is_output
         Whether the caller sees its tensors.
+    is_inlined
+        Whether consumers compute its value themselves.
+    scope
+        Memory of its tensors; None where it follows from the attachment.
+    store_predicate
+        Condition under which results are stored.
+    alignments
+        For data axes of the operation: (factor, offset) of their stride in memory.
+    is_double_buffered
+        Whether its tensors are to be kept twice.
+    pragmas
+        Hints by leaf and kind.
     """
 
     def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False) -> None:
@@ -110,6 +123,9 @@ class Stage:
         self.origin_op = op
         self.is_output = is_output
         self.attachment: Attachment | None = None
+        self.is_inlined = False
+        self.scope: Scope | None = None
+        self.is_double_buffered = False
         self.reset(op)
 
     def reset(self, op: Operation) -> None:
@@ -118,6 +134,9 @@ class Stage:
         self.leaf_axes: list[Axis] = [*op.axis, *op.reduce_axis]
         self.relations: list[Relation] = []
         self.loop_kinds: dict[Axis, LoopKind] = {}
+        self.store_predicate: Expr | None = None
+        self.alignments: dict[Axis, tuple[int, int]] = {}
+        self.pragmas: dict[Axis, dict[str, int]] = {}
 
     @property
     def name(self) -> str:
@@ -184,3 +203,31 @@ class Stage:
     def compute_at(self, parent: Stage, axis: Axis) -> None:
         """Compute inside a loop of a consumer; see the primitive ``compute_at``."""
         self.schedule.apply("compute_at", self, parent, axis)
+
+    def compute_inline(self) -> None:
+        """Let consumers compute the value; see the primitive ``compute_inline``."""
+        self.schedule.apply("compute_inline", self)
+
+    def compute_root(self) -> None:
+        """Compute at the top level; see the primitive ``compute_root``."""
+        self.schedule.apply("compute_root", self)
+
+    def set_scope(self, scope: str) -> None:
+        """Choose the memory of the tensors; see the primitive ``set_scope``."""
+        self.schedule.apply("set_scope", self, scope)
+
+    def set_store_predicate(self, predicate: Any) -> None:
+        """Store under a condition; see the primitive ``set_store_predicate``."""
+        self.schedule.apply("set_store_predicate", self, predicate)
+
+    def storage_align(self, axis: Axis, factor: int, offset: int) -> None:
+        """Pad the tensors' rows; see the primitive ``storage_align``."""
+        self.schedule.apply("storage_align", self, axis, factor, offset)
+
+    def double_buffer(self) -> None:
+        """Keep the tensors twice where that helps; see the primitive ``double_buffer``."""
+        self.schedule.apply("double_buffer", self)
+
+    def pragma(self, axis: Axis, kind: str, value: Any = None) -> None:
+        """Attach a hint to a leaf; see the primitive ``pragma``."""
+        self.schedule.apply("pragma", self, axis, kind, value)

@@ -10,9 +10,10 @@ from typing import Any
 from axisfold.dtypes import DType, fits, highest, lowest, parse
 from axisfold.errors import ReducerError
 from axisfold.ir import build
+from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Const, Expr, Var
 from axisfold.tensor.axis import Axis
-from axisfold.tensor.reduce import Combiner, make_reduce
+from axisfold.tensor.reduce import make_reduce
 
 
 class CommReducer:

@@ -10,40 +10,10 @@ from typing import Any, ClassVar
 from axisfold.dtypes import DType
 from axisfold.errors import ExpressionError, ReducerError
 from axisfold.ir import build
-from axisfold.ir.expr import Expr, Node, Var
-from axisfold.ir.printer import separated
+from axisfold.ir.combiner import Combiner
+from axisfold.ir.expr import Expr, Node, Var, separated
 from axisfold.ir.walk import substitute
 from axisfold.tensor.axis import Axis
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Combiner(Node):
-    """``result`` merges two states ``lhs`` and ``rhs``; ``identity`` is the state of nothing."""
-
-    child_fields: ClassVar[tuple[str, ...]] = ("result", "identity")
-    lhs: tuple[Var, ...]
-    rhs: tuple[Var, ...]
-    result: tuple[Expr, ...]
-    identity: tuple[Expr, ...]
-    facts: frozenset[str] = frozenset({"commutative"})
-
-    def pieces(self) -> list[str | Node]:
-        """Return te's text, ``comm_reducer(result=[…], lhs=[…], …)``."""
-        return [
-            "comm_reducer(result=[", *separated(self.result), "], lhs=[", *separated(self.lhs),
-            "], rhs=[", *separated(self.rhs), "], identity_element=[", *separated(self.identity),
-            "])",
-        ]  # fmt: skip
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether states must be merged in index order."""
-        return "ordered" in self.facts
-
-    def merge(self, a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Return the merged state of two given ones."""
-        mapping = dict(zip((*self.lhs, *self.rhs), (*a, *b), strict=True))
-        return tuple(substitute(e, mapping) for e in self.result)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

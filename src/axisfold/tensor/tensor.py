@@ -10,8 +10,7 @@ from axisfold.dtypes import INT32, INT64, DType, parse
 from axisfold.errors import ExpressionError
 from axisfold.ir import build
 from axisfold.ir.buffer import Facts, StrideUnit
-from axisfold.ir.expr import Const, Expr, Node, Var
-from axisfold.ir.printer import separated
+from axisfold.ir.expr import Const, Expr, Node, Var, separated
 from axisfold.ir.walk import post_order
 from axisfold.tensor.axis import Axis, as_index
 

@@ -11,9 +11,9 @@ from typing import Any
 from axisfold.dtypes import FLOAT64, INT64, DType, accumulator, highest, lowest, promote
 from axisfold.errors import ReducerError
 from axisfold.ir import build
+from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.tensor import math
-from axisfold.tensor.reduce import Combiner
 from axisfold.tensor.reducer import Reducer, returned_fields
 from axisfold.tensor.values import Complex, Form, Pair, components
 

@@ -2,6 +2,7 @@
 """LLVM IR text for the host's CPU; needs no LLVM itself."""
 
 from axisfold.codegen.llvm.function import emit_kernel, symbol
+from axisfold.codegen.llvm.outline import PARALLEL
 from axisfold.codegen.signature import scalar_parameters
 
-__all__ = ["emit_kernel", "scalar_parameters", "symbol"]
+__all__ = ["PARALLEL", "emit_kernel", "scalar_parameters", "symbol"]

@@ -1,22 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel as an LLVM function: parameters, loops, branches and allocations.
 
-The function returns 0, or 1 if memory could not be allocated.  Its parameters are one pointer
-for each buffer and then one i64 for each extent and stride
+The function returns 0, or an error: 1 if memory could not be allocated, or what the threads of a
+parallel loop report.  Its parameters are one pointer for each buffer and then one i64 for each
+extent and stride
 (:func:`axisfold.codegen.signature.scalar_parameters`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import assert_never
 
 from axisfold.codegen.llvm import arithmetic, memory
 from axisfold.codegen.llvm.calls import emit_call
+from axisfold.codegen.llvm.outline import (
+    PARALLEL,
+    Outlined,
+    chunk_text,
+    context_type,
+    outline,
+    round_work,
+)
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.codegen.signature import scalar_parameters
 from axisfold.dtypes import INT64
+from axisfold.errors import InternalError
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
     Binary,
@@ -34,7 +45,7 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import children
 
 
@@ -45,42 +56,76 @@ def symbol(kernel: Kernel) -> str:
 
 def emit_kernel(kernel: Kernel) -> str:
     """Return the LLVM IR of a kernel whose indices are int64."""
-    return _Function(kernel).text()
+    module = _Module(kernel)
+    main = _Function(module, kernel.params, scalar_parameters(kernel))
+    text = main.text(f'define i32 @"{symbol(kernel)}"', kernel.body)
+    return "\n".join([text, *module.functions, *module.declarations.values(), ""])
+
+
+class _Module:
+    """What the functions of one kernel share: its loops as functions, and declarations."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.symbol = symbol(kernel)
+        self.readonly = frozenset(kernel.params) - frozenset(kernel.outputs)
+        self.functions: list[str] = []
+        self.declarations: dict[str, str] = {}
+        self.loops = 0
+
+    def name_loop(self) -> tuple[str, str]:
+        """Return names for the two functions of a parallel loop."""
+        self.loops += 1
+        return f"{self.symbol}.chunk.{self.loops}", f"{self.symbol}.rounds.{self.loops}"
 
 
 class _Function:
-    """Emits one kernel."""
+    """Emits one function: a kernel, or the rounds of a parallel loop in it.
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.w = Writer()
-        self.pointers = {b: self.w.fresh(b.name) for b in kernel.params}
-        self.scalars = scalar_parameters(kernel)
-        self.values: dict[Var, str] = {v: self.w.fresh(v.name) for v in self.scalars}
+    Parameters
+    ----------
+    module
+        The kernel's module.
+    buffers, variables
+        The function's parameters.
+    """
+
+    def __init__(
+        self, module: _Module, buffers: Sequence[Buffer], variables: Sequence[Var]
+    ) -> None:
+        self.module = module
+        self.w = Writer(module.declarations)
+        self.parameters = (*buffers, *variables)
+        self.pointers = {b: self.w.fresh(b.name) for b in buffers}
+        self.values: dict[Var, str] = {v: self.w.fresh(v.name) for v in variables}
         self.heap: list[str] = []
+        self.shared = frozenset(buffers)
 
-    def text(self) -> str:
+    def text(self, head: str, body: Stmt) -> str:
+        """Return the function with ``body``, which returns 0 where nothing fails."""
         w = self.w
-        self.stmt(self.kernel.body)
+        self.stmt(body)
         w.emit("ret i32 0")
-        params = [f"ptr noalias {self._access(b)}{self.pointers[b]}" for b in self.kernel.params]
-        params += [f"i64 {self.values[v]}" for v in self.scalars]
-        head = f'define i32 @"{symbol(self.kernel)}"({", ".join(params)}) nounwind {{'
-        body = [head, "entry:", *w.entry, *w.lines, "}", ""]
-        return "\n".join([*body, *w.declarations.values(), ""])
+        params = ", ".join(self._parameter(p) for p in self.parameters)
+        return "\n".join([f"{head}({params}) nounwind {{", "entry:", *w.entry, *w.lines, "}", ""])
 
-    def _access(self, buffer: Buffer) -> str:
-        return "" if buffer in self.kernel.outputs else "readonly "
+    def _parameter(self, item: Buffer | Var) -> str:
+        if isinstance(item, Var):
+            return f"{value_type(item.dtype)} {self.values[item]}"
+        access = "readonly " if item in self.module.readonly else ""
+        return f"ptr noalias {access}{self.pointers[item]}"
 
     def stmt(self, stmt: Stmt) -> None:
         match stmt:
+            case For(kind="parallel"):
+                self.parallel(stmt)
             case For():
                 self.loop(stmt)
             case Store():
                 offset = self.expr(self._offset(stmt.buffer, stmt.index))
                 value = self.expr(stmt.value)
                 mask = None if stmt.mask is None else self.expr(stmt.mask)
-                memory.emit_store(self.w, stmt, self.pointers[stmt.buffer], offset, value, mask)
+                pointer, is_shared = self.pointers[stmt.buffer], stmt.buffer in self.shared
+                memory.emit_store(self.w, stmt, pointer, offset, value, mask, is_shared=is_shared)
             case If():
                 self.branch(stmt)
             case Seq():
@@ -91,6 +136,8 @@ class _Function:
             case Let():
                 self.values[stmt.var] = self.expr(stmt.value)
                 self.stmt(stmt.body)
+            case Attr() | AllReduce():
+                raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
                 assert_never(stmt)
 
@@ -119,6 +166,34 @@ class _Function:
         w.branch(head)
         w.start(after)
 
+    def parallel(self, loop: For) -> None:
+        """Share the rounds among threads, and return what went wrong in them."""
+        w, outlined = self.w, outline(loop)
+        chunk, rounds = self.module.name_loop()
+        variables = (*outlined.variables, outlined.begin, outlined.end)
+        inside = _Function(self.module, outlined.buffers, variables)
+        head = f'define internal i32 @"{rounds}"'
+        self.module.functions.append(inside.text(head, outlined.rounds))
+        self.module.functions.append(chunk_text(outlined, chunk, rounds))
+        context = self._context(outlined)
+        extent, work = self.expr(loop.extent), self.expr(round_work(loop))
+        w.declarations[PARALLEL] = f"declare i32 @{PARALLEL}(ptr, ptr, i64, i64)"
+        args = f'ptr @"{chunk}", ptr {context}, i64 {extent}, i64 {work}'
+        status = w.let(f"call i32 @{PARALLEL}({args})", "status")
+        self._leave_if(w.let(f"icmp ne i32 {status}, 0"), status, "failed")
+
+    def _context(self, outlined: Outlined) -> str:
+        """Put what a loop captures on the stack and return its address."""
+        w, kind = self.w, context_type(outlined)
+        context = w.fresh("context")
+        w.entry.append(f"  {context} = alloca {kind}")
+        held = [f"ptr {self.pointers[b]}" for b in outlined.buffers]
+        held += [f"{value_type(v.dtype)} {self.values[v]}" for v in outlined.variables]
+        for n, value in enumerate(held):
+            place = w.let(f"getelementptr {kind}, ptr {context}, i32 0, i32 {n}")
+            w.emit(f"store {value}, ptr {place}")
+        return context
+
     def branch(self, stmt: If) -> None:
         w = self.w
         then, after = w.label("then"), w.label("endif")
@@ -137,7 +212,9 @@ class _Function:
         """Local memory is on the stack, everything else on the heap; both aligned to 64 bytes."""
         w, buffer = self.w, stmt.buffer
         if buffer.is_on_stack:
-            count = math.prod(int(e.value) for e in buffer.allocated_extents if isinstance(e, Const))
+            count = math.prod(
+                int(e.value) for e in buffer.allocated_extents if isinstance(e, Const)
+            )
             place = w.fresh(buffer.name)
             w.entry.append(f"  {place} = alloca [{count} x {memory_type(buffer.dtype)}], align 64")
             self.pointers[buffer] = place
@@ -146,7 +223,7 @@ class _Function:
         w.declarations["malloc"] = "declare noalias ptr @malloc(i64)"
         w.declarations["free"] = "declare void @free(ptr)"
         held = w.let(f"call noalias ptr @malloc(i64 {self._bytes(buffer)})", "heap")
-        self._check_memory(held)
+        self._leave_if(w.let(f"icmp eq ptr {held}, null"), "1", "nomemory")
         after = w.let(f"getelementptr i8, ptr {held}, i64 63")
         w.declarations["ptrmask"] = "declare ptr @llvm.ptrmask.p0.i64(ptr, i64)"
         place = w.let(f"call ptr @llvm.ptrmask.p0.i64(ptr {after}, i64 -64)", buffer.name)
@@ -172,14 +249,15 @@ class _Function:
         more = arithmetic.intrinsic(w, "uadd.sat", INT64, size, "64")
         return w.let(f"select i1 {failed}, i64 -1, i64 {more}")
 
-    def _check_memory(self, place: str) -> None:
+    def _leave_if(self, condition: str, status: str, name: str) -> None:
+        """Give all memory back and return ``status`` where a condition holds."""
         w = self.w
-        failed, go_on = w.label("nomemory"), w.label("allocated")
-        w.branch_if(w.let(f"icmp eq ptr {place}, null"), failed, go_on)
+        failed, go_on = w.label(name), w.label("fine")
+        w.branch_if(condition, failed, go_on)
         w.start(failed)
         for held in reversed(self.heap):
             w.emit(f"call void @free(ptr {held})")
-        w.emit("ret i32 1")
+        w.emit(f"ret i32 {status}")
         w.start(go_on)
 
     def _offset(self, buffer: Buffer, index: Expr) -> Expr:

@@ -70,9 +70,16 @@ def emit_load(w: Writer, node: Load, pointer: str, offset: str, mask: str | None
 
 
 def emit_store(
-    w: Writer, stmt: Store, pointer: str, offset: str, value: str, mask: str | None
+    w: Writer,
+    stmt: Store,
+    pointer: str,
+    offset: str,
+    value: str,
+    mask: str | None,
+    *,
+    is_shared: bool = False,
 ) -> None:
-    """Append a write."""
+    """Append a write; ``is_shared`` says that other threads may write to lanes masked out."""
     buffer, source = stmt.buffer, stmt.value.dtype
     dtype = _stored(source)
     align = alignment(buffer, stmt.align)
@@ -81,7 +88,7 @@ def emit_store(
     scattered = dtype.lanes > 1 and not is_contiguous(buffer, stmt.index)
     address = _address(w, buffer, pointer, offset, dtype.lanes if scattered else 1)
     kind = memory_type(dtype)
-    if mask is not None and not scattered and buffer.scope == "local":
+    if mask is not None and not scattered and buffer.scope == "local" and not is_shared:
         # Private memory may be rewritten with what it held: this keeps it promotable to registers.
         old = w.let(f"load {kind}, ptr {address}, align {align}")
         value, mask = w.select(mask, dtype, value, old), None

@@ -17,14 +17,14 @@ class Writer:
     block
         Label of the block that lines go to.
     declarations
-        External functions used, as complete ``declare`` lines.
+        External functions used, as complete ``declare`` lines; a module's functions share them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, declarations: dict[str, str] | None = None) -> None:
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.block = "entry"
-        self.declarations: dict[str, str] = {}
+        self.declarations = {} if declarations is None else declarations
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
 

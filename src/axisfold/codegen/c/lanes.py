@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vectors as loops over lanes: short loops of constant extent, which C compilers vectorise.
+
+Before::
+
+    B[ramp(i*8, 1, 8)] = B[ramp(i*8, 1, 8)] + A[ramp(j, n, 8)], mask = …
+
+After::
+
+    for (lane, 0, 8) { if … { B[i*8 + lane] = B[i*8 + lane] + A[j + lane*n] } }
+
+The program means the same and has scalars only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from axisfold.dtypes import INT64, DType
+from axisfold.errors import InternalError
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer, Facts
+from axisfold.ir.expr import (
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    IfThenElse,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Select,
+    Var,
+)
+from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.walk import children, post_order, rebuild
+
+
+def scalarize_lanes(kernel: Kernel) -> Kernel:
+    """Return the program with every vector written as a loop over its lanes."""
+    return Kernel(kernel.name, kernel.params, kernel.outputs, _Scalarizer().stmt(kernel.body))
+
+
+def is_zeroed(buffer: Buffer) -> bool:
+    """Return whether a buffer made here must start as zeros (none of ours does)."""
+    return False
+
+
+class _Scalarizer:
+    def __init__(self) -> None:
+        self.arrays: dict[Var, Buffer] = {}
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case Store():
+                return self.store(stmt)
+            case Let():
+                return self.let(stmt)
+            case Seq():
+                return build.seq(*(self.stmt(s) for s in stmt.body))
+            case For() | If() | Allocate():
+                parts = [self._part(c) for c in children(stmt)]
+                return rebuild(stmt, parts)
+            case Attr() | AllReduce():
+                raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
+
+    def _part(self, node: Node) -> Node:
+        return node if isinstance(node, Expr) else self.stmt(node)  # type: ignore[arg-type]
+
+    def let(self, stmt: Let) -> Stmt:
+        """Keep a named vector in an array."""
+        lanes = stmt.value.dtype.lanes
+        if lanes == 1:
+            return Let(stmt.var, stmt.value, self.stmt(stmt.body))
+        array = _array(stmt.var.name, stmt.value.dtype)
+        lane = _lane()
+        fill = self.loop(lane, lanes, Store(array, lane, self.at(stmt.value, lane)))
+        self.arrays[stmt.var] = array
+        return Allocate(array, build.seq(fill, self.stmt(stmt.body)))
+
+    def store(self, stmt: Store) -> Stmt:
+        """Write the lanes one by one, or compute all of them first where a lane reads another."""
+        lanes = stmt.index.dtype.lanes
+        if lanes == 1:
+            return stmt
+        lane = _lane()
+        if not self._is_separate(stmt):
+            array = _array(f"{stmt.buffer.name}.new", stmt.value.dtype)
+            fill = self.loop(lane, lanes, Store(array, lane, self.at(stmt.value, lane)))
+            after = _lane()
+            held = Load(array, after)
+            return Allocate(array, build.seq(fill, self._written(stmt, held, after, lanes)))
+        return self._written(stmt, self.at(stmt.value, lane), lane, lanes)
+
+    def _written(self, stmt: Store, value: Expr, lane: Var, lanes: int) -> Stmt:
+        body: Stmt = Store(stmt.buffer, self.at(stmt.index, lane), value, None, stmt.align)
+        if stmt.mask is not None:
+            body = If(self.at(stmt.mask, lane), body)
+        return self.loop(lane, lanes, body)
+
+    def loop(self, lane: Var, lanes: int, body: Stmt) -> Stmt:
+        return For(lane, build.const(0, INT64), build.const(lanes, INT64), "serial", body)
+
+    def _is_separate(self, stmt: Store) -> bool:
+        """Whether no lane reads what another lane writes.
+
+        Buffers do not overlap, and elements of one buffer at the store's own index are the lane's
+        own, as no output has two elements in one place.
+        """
+        own = isinstance(stmt.index, Ramp) and not build.is_const(stmt.index.stride, 0)
+        parts = [stmt.value] if stmt.mask is None else [stmt.value, stmt.mask]
+        return all(
+            own and node.index == stmt.index
+            for part in parts
+            for node in post_order(part)
+            if isinstance(node, Load) and node.buffer is stmt.buffer
+        )
+
+    def at(self, root: Expr, lane: Var) -> Expr:
+        """Return one lane of an expression."""
+        done: dict[int, Expr] = {}
+        for node in post_order(root):
+            if isinstance(node, Expr):
+                parts = [done[id(c)] for c in children(node)]
+                done[id(node)] = self._node(node, parts, lane)
+        return done[id(root)]
+
+    def _node(self, node: Expr, parts: Sequence[Expr], lane: Var) -> Expr:
+        if node.dtype.lanes == 1:
+            return node
+        match node:
+            case Var():
+                return Load(self.arrays[node], lane)
+            case Ramp():
+                step = build.binary("mul", _cast(lane, parts[1].dtype), parts[1])
+                return build.binary("add", parts[0], step)
+            case Broadcast():
+                return parts[0]
+            case Cast():
+                return build.cast(node.dtype.element, parts[0])
+            case Binary():
+                return Binary(node.op, parts[0], parts[1])
+            case Compare():
+                return Compare(node.op, parts[0], parts[1])
+            case Not():
+                return Not(parts[0])
+            case Select() | IfThenElse():
+                return type(node)(parts[0], parts[1], parts[2])
+            case Call():
+                return Call(node.name, tuple(parts), node.dtype.element)
+            case Load():
+                read = Load(node.buffer, parts[0], None, node.align)
+                return read if node.mask is None else IfThenElse(parts[1], read, _zero(read.dtype))
+            case _:
+                raise TypeError(f"{type(node).__name__} is no node of a device program")
+
+
+def _lane() -> Var:
+    return Var("lane", INT64)
+
+
+def _cast(lane: Var, dtype: DType) -> Expr:
+    return build.cast(dtype, lane)
+
+
+def _zero(dtype: DType) -> Const:
+    return build.const(False if dtype.is_bool else 0, dtype)
+
+
+def _array(name: str, dtype: DType) -> Buffer:
+    """Return memory for the lanes of a vector."""
+    shape = (build.const(dtype.lanes, INT64),)
+    return Buffer(name, dtype.element, shape, scope="local", facts=Facts(align=64))

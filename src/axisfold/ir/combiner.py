@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The typed combiner of a reduction: how two states become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from axisfold.ir.expr import Expr, Node, Var, separated
+from axisfold.ir.walk import substitute
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combiner(Node):
+    """``result`` merges two states ``lhs`` and ``rhs``; ``identity`` is the state of nothing."""
+
+    child_fields: ClassVar[tuple[str, ...]] = ("result", "identity")
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[Expr, ...]
+    identity: tuple[Expr, ...]
+    facts: frozenset[str] = frozenset({"commutative"})
+
+    def pieces(self) -> list[str | Node]:
+        """Return te's text, ``comm_reducer(result=[…], lhs=[…], …)``."""
+        return [
+            "comm_reducer(result=[", *separated(self.result), "], lhs=[", *separated(self.lhs),
+            "], rhs=[", *separated(self.rhs), "], identity_element=[", *separated(self.identity),
+            "])",
+        ]  # fmt: skip
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether states must be merged in index order."""
+        return "ordered" in self.facts
+
+    def merge(self, a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Return the merged state of two given ones."""
+        mapping = dict(zip((*self.lhs, *self.rhs), (*a, *b), strict=True))
+        return tuple(substitute(e, mapping) for e in self.result)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pragma: a hint for the passes, attached to a loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from axisfold.errors import ScheduleError
+from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.primitives.unroll import unroll
+from axisfold.schedule.primitives.vectorize import vectorize
+from axisfold.schedule.stage import Stage
+from axisfold.tensor.axis import Axis
+
+if TYPE_CHECKING:
+    from axisfold.schedule.schedule import Schedule
+
+KINDS: Final = {
+    "auto_unroll_max_step": "unroll inner loops of constant extent, up to this many statements",
+    "unroll_explicit": "whether unrolled loops are written out (1) or left to the compiler (0)",
+}
+
+
+def pragma(schedule: Schedule, stage: Stage, axis: Axis, kind: str, value: Any = None) -> None:
+    """Attach a hint to a leaf; it holds for everything inside the loop.
+
+    Before::
+
+        for (i…) { for (j, 0, 4) { … } }
+
+    After ``pragma(i, "auto_unroll_max_step", 16)``::
+
+        attr [IterVar(i…)] "pragma_auto_unroll_max_step" = 16;
+        for (i…) { … … … … }
+
+    ``unroll`` and ``vectorize`` are other names of these primitives.
+
+    Preconditions
+    -------------
+    1. ``axis`` is a leaf of the stage (S101, S102, S103).
+    2. ``kind`` is known (S231).
+    3. ``value`` is an integer >= 0 where the kind takes one (S232).
+    """
+    leaf_position(stage, axis, "pragma")
+    if kind in ("unroll", "vectorize"):
+        (unroll if kind == "unroll" else vectorize)(schedule, stage, axis)
+        return
+    if kind not in KINDS:
+        known = ", ".join(["unroll", "vectorize", *KINDS])
+        raise ScheduleError(
+            f"pragma of axis {axis.name!r} of stage {stage.name!r}: unknown kind {kind!r}.",
+            code="S231",
+            hint=f"Known are {known}.",
+        )
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ScheduleError(
+            f"pragma {kind} of axis {axis.name!r} of stage {stage.name!r}: {value!r} is not an "
+            "integer >= 0.",
+            code="S232",
+        )
+    stage.pragmas.setdefault(axis, {})[kind] = value
