@@ -94,7 +94,7 @@ class _Function:
     ) -> None:
         self.module = module
         self.w = Writer(module.declarations)
-        self.parameters = (*buffers, *variables)
+        self.parameters: tuple[Buffer | Var, ...] = (*buffers, *variables)
         self.pointers = {b: self.w.fresh(b.name) for b in buffers}
         self.values: dict[Var, str] = {v: self.w.fresh(v.name) for v in variables}
         self.heap: list[str] = []

@@ -143,14 +143,17 @@ def _work(stmt: Stmt, known: dict[Var, Expr]) -> Expr:
 
 
 def _middle(low: Expr, extent: Expr) -> Expr:
-    return low + build.binary("floordiv", extent, build.const(2, extent.dtype))
+    half = build.binary("floordiv", extent, build.const(2, extent.dtype))
+    return build.binary("add", low, half)
 
 
 def _told(extent: Expr, known: dict[Var, Expr]) -> Expr:
     """Return a bound of an inner loop in the middle round of the loops around it."""
     told: Expr = substitute(extent, known)
     reads = any(isinstance(n, (Load, Call, IfThenElse)) for n in post_order(told))
-    return build.const(_TYPICAL_ROUNDS, INT64) if reads else told
+    if reads:
+        return build.const(_TYPICAL_ROUNDS, extent.dtype)
+    return told
 
 
 def _operations(*roots: Expr | None) -> int:
