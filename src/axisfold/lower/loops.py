@@ -83,15 +83,21 @@ class LoopBuilder:
         """Return the function that turns a te expression of a stage into loop IR.
 
         ``indices`` tells what the operation's axes stand for, by default inside all its loops.
+        Bounds and guards are in loop variables already, and the variable of an axis may be that
+        of its loop: they are only :meth:`lowered`.
         """
         values = self.bounds[stage].values if indices is None else indices
+        return lambda expr: self.lowered(substitute(expr, values))
 
-        def lowered(node: Node) -> Node:
+    def lowered(self, expr: Expr) -> Expr:
+        """Return an expression with reads of memory in the place of reads of tensors."""
+
+        def rule(node: Node) -> Node:
             if isinstance(node, TensorLoad):
                 return self.storage[node.tensor].load(node.indices)
             return node
 
-        return lambda expr: rewrite(substitute(expr, values), lowered)
+        return rewrite(expr, rule)
 
 
 class _Nest:
@@ -105,9 +111,7 @@ class _Nest:
         self.around = enclosing_domains(stage, builder.bounds)
         loops = loop_domains(stage, self.bounds)
         env = Bounds({**self.around, **loops})
-        self.guards = stage_guards(
-            stage, self.bounds, self.bounds.offsets, self.bounds.values, env
-        )
+        self.guards = stage_guards(stage, self.bounds, self.bounds.offsets, self.bounds.values, env)
         self.reduction = stage.reduction
         reduce_levels = [n for n, leaf in enumerate(self.leaves) if stage.touches(leaf, "reduce")]
         self.first_reduce = reduce_levels[0] if reduce_levels else len(self.leaves)
@@ -134,20 +138,19 @@ class _Nest:
         """Put the guards here that can be tested first here, but inside the init's level."""
         floor = 0 if self.reduction is None else self.first_reduce
         here = [g for g in self.guards if max(guard_level(g, self.levels), floor) == level]
-        return self.guarded(here, body, self.resolve)
+        return self.guarded(here, body)
 
-    @staticmethod
-    def guarded(guards: Sequence[Expr], body: Stmt, resolve: Resolve) -> Stmt:
+    def guarded(self, guards: Sequence[Expr], body: Stmt) -> Stmt:
         """Put guards around a statement."""
         for guard in reversed(guards):
-            body = If(build.likely(resolve(guard)), body)
+            body = If(build.likely(self.builder.lowered(guard)), body)
         return body
 
     def loop(self, axis: Axis, value: Expr, marked: Axis | None, body: Stmt) -> Stmt:
         """Put the loop of an axis around a statement, unless it has one round."""
         if not isinstance(value, Var):
             return body
-        extent = self.resolve(self.bounds.extents[axis])
+        extent = self.builder.lowered(self.bounds.extents[axis])
         kind = self.stage.loop_kinds.get(marked, "serial") if marked is not None else "serial"
         return For(value, build.const(0, value.dtype), extent, kind, body)
 
@@ -217,7 +220,7 @@ class _Init:
         for depth in range(len(self.loops), -1, -1):
             level = nest.first_reduce + depth
             here = [g for g in guards if max(guard_level(g, levels), nest.first_reduce) == level]
-            body = nest.guarded(here, body, resolve)
+            body = nest.guarded(here, body)
             if depth:
                 axis = self.loops[depth - 1]
                 body = nest.loop(axis, self.offsets[axis], axis, body)
@@ -227,7 +230,11 @@ class _Init:
         nest = self.nest
         if not nest.guards:
             return []
-        own = {v: d for v, d in loop_domains(nest.stage, nest.bounds).items() if nest.levels[v] < nest.first_reduce}
+        own = {
+            v: d
+            for v, d in loop_domains(nest.stage, nest.bounds).items()
+            if nest.levels[v] < nest.first_reduce
+        }
         inner = {
             value: Domain(build.const(0, value.dtype), nest.bounds.extents[axis])
             for axis in self.loops
