@@ -40,8 +40,12 @@ class DeviceMachine:
 
         code, _ = compile_file(source, self.arch, tuple(defines))
         function = code.get_kernel(kernel)
+        # With a cluster size, cuda.core counts the grid in clusters.
+        x, y, z = three(grid)
         config = LaunchConfig(
-            grid=three(grid), block=three(block), cluster=(cluster, 1, 1) if cluster > 1 else None
+            grid=(x // cluster, y, z),
+            block=three(block),
+            cluster=(cluster, 1, 1) if cluster > 1 else None,
         )
         given: list[Any] = []
         buffers: list[tuple[np.ndarray, Any]] = []

@@ -27,7 +27,8 @@ AXISFOLD_DEVICE T block_scan(T value, const OpFunc& compute, T* sums) {
   __syncthreads();
   if (warp == 0) {
     const uint32 warps = block_warps();
-    T sum = sums[lane < warps ? lane : 0];
+    T sum = value;
+    if (lane < warps) sum = sums[lane];
 #pragma unroll
     for (uint32 offset = 1; offset < warp_lanes; offset *= 2) {
       const T before = shuffle(mask, sum, lane >= offset ? lane - offset : lane);
