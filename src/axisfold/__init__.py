@@ -7,10 +7,13 @@ Importing it loads NumPy and nothing heavier; everything else comes when it is f
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from axisfold import te
+    from axisfold.api.dispatch import fold
     from axisfold.api.functions import (
         all,
         any,
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
         sum,
         var,
     )
-    from axisfold.api.dispatch import fold
     from axisfold.build import Function, build, lower
     from axisfold.config import config
     from axisfold.dtypes import highest, lowest
@@ -77,3 +79,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """A package whose submodules do not hide the public names that they share a name with.
+
+    Importing ``axisfold.lower`` (a folder) would otherwise replace ``axisfold.lower`` (a function).
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
