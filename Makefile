@@ -9,7 +9,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types imports size check format clean distclean
+.PHONY: help demo test lint types imports size check format docs clean distclean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -38,6 +38,10 @@ check: lint types imports size test ## all of the checks above
 format: $(VENV)/.installed-dev ## format, and repair what ruff can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed-dev ## write the generated pages again
+	$(BIN)/python tools/errors_page.py
+	$(BIN)/python tools/life_of_a_sum.py
 
 clean: ## remove caches and build outputs
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
