@@ -102,7 +102,8 @@ def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: 
     Raises
     ------
     ArgumentError
-        ``A304`` no array, ``A305`` unknown reduction, ``A306`` no reducer.
+        ``A304`` no array, ``A305`` unknown reduction, ``A306`` no reducer, ``A309`` a masked
+        array, ``A310`` no input.
     AxisError
         ``A301`` out of range, ``A302`` named twice, ``A303`` not an integer.
     DTypeError
@@ -123,6 +124,10 @@ def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: 
     if not items:
         raise ArgumentError(
             "fold was given no reducer.", code="A306", hint="Pass a name or a Reducer."
+        )
+    if not inputs:
+        raise ArgumentError(
+            "fold was given no input.", code="A310", hint="Pass an array or a tuple of arrays."
         )
     is_list = isinstance(reducer, list)
     key = _fold_key(inputs, items, is_list, axis, keepdims, dtype)

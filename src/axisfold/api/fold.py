@@ -92,7 +92,7 @@ def as_array(value: Any, name: str = "x") -> Array:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise ArgumentError(
-            f"{name} is no array: {error}.",
+            f"{name} is no array: {str(error).rstrip('.')}.",
             code="A304",
             hint="Pass a NumPy array or nested lists of numbers.",
         ) from error
