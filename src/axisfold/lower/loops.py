@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from axisfold.analysis.bounds import Bounds, Domain
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Node, Var
-from axisfold.ir.stmt import Allocate, For, If, Stmt
+from axisfold.ir.stmt import Allocate, Attr, For, If, Stmt
 from axisfold.ir.walk import rewrite, substitute
 from axisfold.lower.attachments import check_attachments
+from axisfold.lower.inline import inlined
 from axisfold.lower.reduction import Resolve, init_statement, store_all, update_statement
 from axisfold.lower.regions import StageBounds, enclosing_domains, infer_bounds, loop_domains
 from axisfold.lower.storage import Storage, temporary
@@ -35,6 +36,7 @@ class LoopBuilder:
     """
 
     def __init__(self, schedule: Schedule, arguments: Mapping[Tensor, Storage]) -> None:
+        schedule = inlined(schedule)
         check_attachments(schedule)
         self.schedule = schedule
         self.bounds = infer_bounds(schedule)
@@ -51,20 +53,20 @@ class LoopBuilder:
     def _give_storage(self, stage: Stage) -> None:
         if not stage.op.body:
             return
-        attached = stage.attachment is not None
         for now, origin in zip(stage.op.outputs, stage.origin_op.outputs, strict=True):
             given = self.storage.get(origin) or self.storage.get(now)
             if given is None:
-                region = self.bounds[stage].region
-                given = temporary(now.name, now.dtype, region, is_attached=attached)
+                given = temporary(now, stage, self.bounds[stage].region)
                 self.owned.setdefault(stage, []).append(given)
             self.storage[origin] = self.storage[now] = given
 
     def _produce(self, stages: Sequence[Stage], rest: Stmt) -> Stmt:
         """Return the stages in order and then ``rest``; memory lives from its producer on."""
         for stage in reversed(stages):
-            rest = build.seq(self._nest(stage), rest)
+            rest = build.seq(_Nest(self, stage).build(), rest)
             for storage in reversed(self.owned.get(stage, [])):
+                if stage.is_double_buffered:
+                    rest = Attr(storage.buffer, "double_buffer_scope", build.const(1), rest)
                 rest = Allocate(storage.buffer, rest)
         return rest
 
@@ -75,9 +77,6 @@ class LoopBuilder:
             if s.attachment and s.attachment.stage is stage and s.attachment.axis is axis
         ]
         return self._produce(inside, body)
-
-    def _nest(self, stage: Stage) -> Stmt:
-        return _Nest(self, stage).build()
 
     def resolve(self, stage: Stage, indices: Mapping[Var, Expr] | None = None) -> Resolve:
         """Return the function that turns a te expression of a stage into loop IR.
@@ -132,7 +131,7 @@ class _Nest:
             return self._innermost()
         leaf = self.leaves[level]
         body = self.builder._attached(self.stage, leaf, self._level(level + 1))
-        return self.loop(leaf, self.bounds.offsets[leaf], leaf, body)
+        return self.loop(leaf, self.bounds.offsets[leaf], body)
 
     def _guarded(self, level: int, body: Stmt) -> Stmt:
         """Put the guards here that can be tested first here, but inside the init's level."""
@@ -146,13 +145,16 @@ class _Nest:
             body = If(build.likely(self.builder.lowered(guard)), body)
         return body
 
-    def loop(self, axis: Axis, value: Expr, marked: Axis | None, body: Stmt) -> Stmt:
+    def loop(self, axis: Axis, value: Expr, body: Stmt) -> Stmt:
         """Put the loop of an axis around a statement, unless it has one round."""
         if not isinstance(value, Var):
             return body
         extent = self.builder.lowered(self.bounds.extents[axis])
-        kind = self.stage.loop_kinds.get(marked, "serial") if marked is not None else "serial"
-        return For(value, build.const(0, value.dtype), extent, kind, body)
+        kind = self.stage.loop_kinds.get(axis, "serial")
+        result: Stmt = For(value, build.const(0, value.dtype), extent, kind, body)
+        for hint, setting in self.stage.pragmas.get(axis, {}).items():
+            result = Attr(value, f"pragma_{hint}", build.const(setting), result)
+        return result
 
     def targets(self) -> list[Storage]:
         """The memory that the stage writes."""
@@ -162,8 +164,11 @@ class _Nest:
         targets = self.targets()
         indices = [self.bounds.values[axis.var] for axis in self.stage.op.axis]
         if self.reduction is not None:
-            return update_statement(self.reduction, targets, indices, self.resolve)
-        return store_all(targets, indices, [self.resolve(e) for e in self.stage.op.body])
+            body = update_statement(self.reduction, targets, indices, self.resolve)
+        else:
+            body = store_all(targets, indices, [self.resolve(e) for e in self.stage.op.body])
+        predicate = self.stage.store_predicate
+        return body if predicate is None else If(self.resolve(predicate), body)
 
 
 class _Init:
@@ -223,7 +228,7 @@ class _Init:
             body = nest.guarded(here, body)
             if depth:
                 axis = self.loops[depth - 1]
-                body = nest.loop(axis, self.offsets[axis], axis, body)
+                body = nest.loop(axis, self.offsets[axis], body)
         return body
 
     def _guards(self) -> list[Expr]:

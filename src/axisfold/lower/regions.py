@@ -69,8 +69,9 @@ def _stage_bounds(stage: Stage, region: Region) -> StageBounds:
     data = _resolve(stage, roots, mins)
     for axis in stage.op.reduce_axis:
         if axis not in roots:
-            mins[axis] = substitute(axis.min, data)
-            roots[axis] = substitute(axis.extent, data)
+            # Simplified, so that a split of an extent that is constant after all is tightened.
+            mins[axis] = simplify(substitute(axis.min, data))
+            roots[axis] = simplify(substitute(axis.extent, data))
             data.update(_resolve(stage, {axis: roots[axis]}, {axis: mins[axis]}))
     extents = leaf_domains(roots, stage.relations)
     offsets = axis_values(stage.relations, extents, _leaf_values(stage, extents))

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from axisfold.dtypes import INT64, DType
+from axisfold.analysis.simplify import simplify
+from axisfold.dtypes import INT64
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Facts, Scope
 from axisfold.ir.expr import Expr, Load, Var
 from axisfold.ir.stmt import Store
+from axisfold.schedule.stage import Stage
 from axisfold.tensor.tensor import PlaceholderOp, Tensor
-
-STACK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +80,32 @@ def any_argument(tensor: Tensor) -> Storage:
     return Storage(buffer, zeros)
 
 
-def temporary(
-    name: str, dtype: DType, region: Sequence[tuple[Expr, Expr]], *, is_attached: bool
-) -> Storage:
+def temporary(tensor: Tensor, stage: Stage, region: Sequence[tuple[Expr, Expr]]) -> Storage:
     """Return storage for a region of an intermediate tensor.
 
-    Small constant regions inside a loop live in registers or on the stack (``local``), all
-    others on the heap.
+    Where set_scope did not say it, small constant regions inside a loop are ``local``: in
+    registers or on the stack; all others are ``global``, on the heap.
     """
     shape = tuple(extent for _, extent in region)
-    extents = [build.as_int(e) for e in shape]
-    scope: Scope = "global"
-    if is_attached and all(e is not None for e in extents):
-        count = 1
-        for extent in extents:
-            count *= extent or 0
-        scope = "local" if count * dtype.itemsize <= STACK_BYTES else "global"
+    strides = _aligned_strides(stage, shape)
     facts = Facts(align=64)
-    buffer = Buffer(name, dtype, shape, scope=scope, facts=facts)
+    local = Buffer(tensor.name, tensor.dtype, shape, strides, scope="local", facts=facts)
+    inferred: Scope = "local" if stage.attachment is not None and local.is_on_stack else "global"
+    buffer = replace(local, scope=stage.scope or inferred)
     return Storage(buffer, tuple(low for low, _ in region))
+
+
+def _aligned_strides(stage: Stage, shape: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Return the strides that storage_align asks for; () for none."""
+    if not stage.alignments:
+        return ()
+    strides: list[Expr] = []
+    stride: Expr = build.const(1, shape[0].dtype)
+    for axis, extent in zip(reversed(stage.op.axis), reversed(shape), strict=True):
+        if axis in stage.alignments:
+            factor, offset = stage.alignments[axis]
+            missing = (offset - stride) % factor
+            stride = simplify(stride + missing)
+        strides.append(stride)
+        stride = simplify(stride * extent)
+    return tuple(reversed(strides))

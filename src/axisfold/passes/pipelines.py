@@ -10,6 +10,7 @@ from axisfold.config import config
 from axisfold.ir.stmt import Kernel
 from axisfold.ir.verify import verify
 from axisfold.lower.program import lower_schedule
+from axisfold.passes.apply_pragmas import apply_pragmas
 from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.partition_loops import partition_loops
 from axisfold.passes.serialize_nested import serialize_nested
@@ -30,6 +31,8 @@ LEGIBLE: Final[tuple[Pass, ...]] = (
 )
 
 DEVICE: Final[tuple[Pass, ...]] = (
+    # Hints first: everything below sees loop kinds only.
+    apply_pragmas,
     # Before loops are copied: each allocation is still written once.
     hoist_allocations,
     # While guards still name one loop each: a full-speed interior and a guarded rest.

@@ -92,7 +92,7 @@ def split_guards(
         if parent in implied:
             implied.add(split.outer)
             continue
-        if _divides(extents[split.inner], extents[parent], env):
+        if _is_exact(split, extents, env):
             continue
         guard = values[parent] < extents[parent]
         if not can_prove(guard, env):
@@ -101,10 +101,15 @@ def split_guards(
     return guards
 
 
-def _divides(inner: Expr, extent: Expr, env: Bounds) -> bool:
-    if isinstance(inner, Const) and isinstance(extent, Const):
-        return bool(inner.value) and int(extent.value) % int(inner.value) == 0
-    return can_prove((extent % inner).equal(0), env)
+def _is_exact(split: Split, extents: Mapping[Axis, Expr], env: Bounds) -> bool:
+    """Return whether the two loops make exactly the rounds of their parent.
+
+    16 rounds in 5 parts make 5 loops of 4 rounds, four too many, although 4 divides 16.
+    """
+    outer, inner, extent = (extents[a] for a in (split.outer, split.inner, split.parent))
+    if split.factor is not None and not isinstance(extent, Const):
+        return can_prove((extent % inner).equal(0), env)
+    return can_prove((outer * inner).equal(extent), env)
 
 
 def bounds_of(extents: Mapping[Axis, Expr], values: Mapping[Axis, Expr]) -> dict[Var, Domain]:

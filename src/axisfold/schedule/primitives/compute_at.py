@@ -35,7 +35,9 @@ def compute_at(schedule: Schedule, stage: Stage, parent: Stage, axis: Axis) -> N
     1. ``parent`` is a stage (S150) and ``axis`` a leaf of it (S101, S102, S103).
     2. The stage is neither an output nor a placeholder (S151).
     3. ``parent`` is another stage and does not lie inside this one (S152).
-    4. Every consumer of the stage is ``parent`` or is computed inside it (S153).
+    4. Every consumer of the stage is ``parent``, is computed inside it, or may still be attached
+       there: it is an intermediate stage at the top level that ``parent`` depends on (S153).
+       That it was is checked when the schedule is lowered (S154).
     """
     if not isinstance(parent, Stage):
         raise ScheduleError(
@@ -54,7 +56,7 @@ def compute_at(schedule: Schedule, stage: Stage, parent: Stage, axis: Axis) -> N
             code="S152",
         )
     for consumer in consumers(schedule, stage):
-        if consumer is not parent and not _lies_inside(consumer, parent):
+        if not _may_lie_inside(schedule, consumer, parent):
             raise ScheduleError(
                 f"compute_at of stage {stage.name!r} at {parent.name!r}: its consumer "
                 f"{consumer.name!r} is not computed inside {parent.name!r}.",
@@ -68,6 +70,14 @@ def consumers(schedule: Schedule, stage: Stage) -> list[Stage]:
     """Return the stages that read a tensor of ``stage``."""
     own = {id(stage.op), id(stage.origin_op)}
     return [s for s in schedule.stages if any(id(t.op) in own for t in s.op.input_tensors)]
+
+
+def _may_lie_inside(schedule: Schedule, consumer: Stage, parent: Stage) -> bool:
+    if consumer is parent or _lies_inside(consumer, parent):
+        return True
+    if consumer.is_output or (consumer.attachment is not None and not consumer.is_inlined):
+        return False
+    return any(_may_lie_inside(schedule, c, parent) for c in consumers(schedule, consumer))
 
 
 def _lies_inside(stage: Stage, outer: Stage) -> bool:
