@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from axisfold.codegen.llvm import emit_kernel, scalar_parameters, symbol
-from axisfold.errors import ResourceError
+from axisfold.codegen.llvm import PARALLEL, emit_kernel, scalar_parameters, symbol
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import device, legible
 from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
 from axisfold.runtime.cpu import MachineCode, compile_llvm
+from axisfold.runtime.threads import check_status, pool
 from axisfold.schedule.schedule import Schedule
 from axisfold.target import Target, parse
 
@@ -65,7 +65,10 @@ class Compiled:
     def code(self) -> MachineCode:
         """The machine code."""
         if self._code is None:
-            self._code = compile_llvm(self.source(), symbol(self.device))
+            text = self.source()
+            if PARALLEL in text:
+                pool()
+            self._code = compile_llvm(text, symbol(self.device))
         return self._code
 
     @property
@@ -86,14 +89,11 @@ class Compiled:
         Raises
         ------
         ResourceError
-            ``X201``: an intermediate tensor did not fit in memory.
+            ``X201``: an intermediate tensor did not fit in memory; ``X202``: the process forked.
         """
-        if self.entry(*addresses, *scalars):
-            raise ResourceError(
-                f"kernel {self.ir.name!r} could not allocate an intermediate tensor.",
-                code="X201",
-                hint="Attach its stage with compute_at, so that only a part of it is held.",
-            )
+        status = self.entry(*addresses, *scalars)
+        if status:
+            check_status(status, self.ir.name)
 
 
 @dataclass(slots=True)

@@ -39,10 +39,20 @@ class MachineCode:
         function.machine_code = self  # type: ignore[attr-defined]
         return function
 
+    def address_of(self, name: str) -> int:
+        """Return the address of another function of the same code."""
+        return int(self._engine.get_function_address(name))
+
     def assembly(self) -> str:
         """Return the machine code as text."""
         with _lock:
             return str(self._machine.emit_assembly(self._module))
+
+
+def add_symbol(name: str, address: int) -> None:
+    """Let code that is compiled from now on call a function by name."""
+    with _lock:
+        _host()[1].add_symbol(name, address)
 
 
 def compile_llvm(text: str, name: str) -> MachineCode:
