@@ -4,7 +4,7 @@
 from axisfold.ir.build import if_then_else, likely
 from axisfold.ir.build import select as Select
 from axisfold.schedule.schedule import Schedule, create_schedule
-from axisfold.tensor.axis import Axis, reduce_axis
+from axisfold.tensor.axis import Axis, ThreadAxis, reduce_axis, thread_axis
 from axisfold.tensor.commreduce import CommReducer, comm_reducer, max, min, sum
 from axisfold.tensor.compute import compute
 from axisfold.tensor.math import (
@@ -57,6 +57,7 @@ __all__ = [
     "Schedule",
     "Select",
     "Tensor",
+    "ThreadAxis",
     "abs",
     "all",
     "any",
@@ -82,9 +83,9 @@ __all__ = [
     "isnan",
     "likely",
     "log",
+    "log10",
     "log1p",
     "log2",
-    "log10",
     "max",
     "max_value",
     "maximum",
@@ -105,6 +106,7 @@ __all__ = [
     "sum",
     "tan",
     "tanh",
+    "thread_axis",
     "trunc",
     "truncdiv",
     "truncmod",

@@ -105,7 +105,7 @@ class AllReduce(Node):
     finds the results in its ``targets``, local buffers of one element.
     """
 
-    child_fields: ClassVar[tuple[str, ...]] = ("combiner", "values", "condition")
+    child_fields: ClassVar[tuple[str, ...]] = ("values", "condition")
     combiner: Combiner
     values: tuple[Expr, ...]
     condition: Expr

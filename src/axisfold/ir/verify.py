@@ -148,7 +148,9 @@ class _Verifier:
         self.require(buffer.unit == "element", f"buffer {buffer.name} counts bytes", stmt)
 
     def bind(self, var: Var, stmt: Stmt) -> None:
-        self.require(var not in self.ever, f"variable {var.name} is bound twice", stmt)
+        # The threads of one index may be started once for each kernel.
+        again = isinstance(stmt, For) and stmt.kind == "bound" and var not in self.bound
+        self.require(again or var not in self.ever, f"variable {var.name} is bound twice", stmt)
         self.ever.add(var)
         self.bound.add(var)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.analysis.simplify import can_prove
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.stmt import Allocate, Attr, For, If, Stmt
@@ -13,13 +14,20 @@ from axisfold.ir.walk import rewrite, substitute
 from axisfold.lower.attachments import check_attachments
 from axisfold.lower.inline import inlined
 from axisfold.lower.reduction import Resolve, init_statement, store_all, update_statement
-from axisfold.lower.regions import StageBounds, enclosing_domains, infer_bounds, loop_domains
+from axisfold.lower.regions import (
+    StageBounds,
+    enclosing_domains,
+    infer_bounds,
+    is_loop,
+    loop_domains,
+)
 from axisfold.lower.storage import Storage, temporary
 from axisfold.lower.tails import guard_level, stage_guards
+from axisfold.lower.threads import CrossThread
 from axisfold.schedule.relations import axis_values
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
-from axisfold.tensor.axis import Axis
+from axisfold.tensor.axis import Axis, ThreadAxis
 from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Tensor, TensorLoad
 
@@ -63,14 +71,15 @@ class LoopBuilder:
     def _produce(self, stages: Sequence[Stage], rest: Stmt) -> Stmt:
         """Return the stages in order and then ``rest``; memory lives from its producer on."""
         for stage in reversed(stages):
-            rest = build.seq(_Nest(self, stage).build(), rest)
+            rest = build.seq(Nest(self, stage).build(), rest)
             for storage in reversed(self.owned.get(stage, [])):
                 if stage.is_double_buffered:
                     rest = Attr(storage.buffer, "double_buffer_scope", build.const(1), rest)
                 rest = Allocate(storage.buffer, rest)
         return rest
 
-    def _attached(self, stage: Stage, axis: Axis, body: Stmt) -> Stmt:
+    def attached(self, stage: Stage, axis: Axis, body: Stmt) -> Stmt:
+        """Put the stages that are computed at a loop before the rest of its body."""
         inside = [
             s
             for s in self.schedule.stages
@@ -99,7 +108,7 @@ class LoopBuilder:
         return rewrite(expr, rule)
 
 
-class _Nest:
+class Nest:
     """The loop nest of one stage."""
 
     def __init__(self, builder: LoopBuilder, stage: Stage) -> None:
@@ -114,13 +123,17 @@ class _Nest:
         self.reduction = stage.reduction
         reduce_levels = [n for n, leaf in enumerate(self.leaves) if stage.touches(leaf, "reduce")]
         self.first_reduce = reduce_levels[0] if reduce_levels else len(self.leaves)
-        self.levels: dict[Var, int] = {leaf.var: n for n, leaf in enumerate(self.leaves)}
+        self.levels: dict[Var, int] = {
+            stage.loop_var(leaf): n for n, leaf in enumerate(self.leaves)
+        }
 
     def build(self) -> Stmt:
         return self._level(0)
 
     def _level(self, level: int) -> Stmt:
         """Return everything inside the first ``level`` loops."""
+        if self.reduction is not None and level == self.first_reduce and self.stage.is_cross_thread:
+            return CrossThread(self, self.reduction).build()
         inner = self._guarded(level, self._main(level))
         if self.reduction is not None and level == self.first_reduce:
             return build.seq(_Init(self, self.reduction).build(), inner)
@@ -130,8 +143,8 @@ class _Nest:
         if level == len(self.leaves):
             return self._innermost()
         leaf = self.leaves[level]
-        body = self.builder._attached(self.stage, leaf, self._level(level + 1))
-        return self.loop(leaf, self.bounds.offsets[leaf], body)
+        body = self.builder.attached(self.stage, leaf, self._level(level + 1))
+        return self.loop(leaf, body)
 
     def _guarded(self, level: int, body: Stmt) -> Stmt:
         """Put the guards here that can be tested first here, but inside the init's level."""
@@ -145,16 +158,33 @@ class _Nest:
             body = If(build.likely(self.builder.lowered(guard)), body)
         return body
 
-    def loop(self, axis: Axis, value: Expr, body: Stmt) -> Stmt:
-        """Put the loop of an axis around a statement, unless it has one round."""
-        if not isinstance(value, Var):
+    def loop(self, leaf: Axis, body: Stmt) -> Stmt:
+        """Put the loop of a leaf around a statement, unless it has one round."""
+        stage = self.stage
+        if not is_loop(stage, leaf, self.bounds.extents):
             return body
-        extent = self.builder.lowered(self.bounds.extents[axis])
-        kind = self.stage.loop_kinds.get(axis, "serial")
-        result: Stmt = For(value, build.const(0, value.dtype), extent, kind, body)
-        for hint, setting in self.stage.pragmas.get(axis, {}).items():
-            result = Attr(value, f"pragma_{hint}", build.const(setting), result)
+        var = stage.loop_var(leaf)
+        extent = build.cast(var.dtype, self.resolve(self.bounds.extents[leaf]))
+        thread = stage.bindings.get(leaf)
+        if thread is not None:
+            return self._threads(thread, extent, body)
+        kind = stage.loop_kinds.get(leaf, "serial")
+        result: Stmt = For(var, build.const(0, var.dtype), extent, kind, body)
+        for hint, setting in stage.pragmas.get(leaf, {}).items():
+            result = Attr(var, f"pragma_{hint}", build.const(setting), result)
         return result
+
+    def _threads(self, thread: ThreadAxis, extent: Expr, body: Stmt) -> Stmt:
+        """Run a body by threads; where a stage around has started them, by as many as needed."""
+        var = thread.var
+        if var not in self.around:
+            return For(var, build.const(0, var.dtype), extent, "bound", body, thread=thread.tag)
+        enough = var < extent
+        return body if can_prove(enough, Bounds(self.around)) else If(build.likely(enough), body)
+
+    def is_data_guard(self, guard: Expr) -> bool:
+        """Return whether a guard reads no loop from the first reduce loop on."""
+        return guard_level(guard, self.levels) <= self.first_reduce
 
     def targets(self) -> list[Storage]:
         """The memory that the stage writes."""
@@ -178,7 +208,7 @@ class _Init:
     no elements is started too.
     """
 
-    def __init__(self, nest: _Nest, reduction: Reduce) -> None:
+    def __init__(self, nest: Nest, reduction: Reduce) -> None:
         self.nest, self.reduction = nest, reduction
         stage, bounds = nest.stage, nest.bounds
         self.loops = self._axes()
@@ -187,8 +217,12 @@ class _Init:
         }
         for axis in self.loops:
             dtype = axis.var.dtype
-            is_single = build.is_const(bounds.extents[axis], 1)
-            values[axis] = build.const(0, dtype) if is_single else Var(f"{axis.name}.init", dtype)
+            if axis in stage.bindings:
+                values[axis] = bounds.offsets[axis]
+            elif build.is_const(bounds.extents[axis], 1):
+                values[axis] = build.const(0, dtype)
+            else:
+                values[axis] = Var(f"{axis.name}.init", dtype)
         self.offsets = axis_values(stage.relations, bounds.extents, values)
         self.indices: dict[Var, Expr] = {
             axis.var: self.offsets[axis] + low
@@ -227,9 +261,18 @@ class _Init:
             here = [g for g in guards if max(guard_level(g, levels), nest.first_reduce) == level]
             body = nest.guarded(here, body)
             if depth:
-                axis = self.loops[depth - 1]
-                body = nest.loop(axis, self.offsets[axis], body)
+                body = self._loop(self.loops[depth - 1], body)
         return body
+
+    def _loop(self, axis: Axis, body: Stmt) -> Stmt:
+        nest, value = self.nest, self.offsets[axis]
+        if axis in nest.stage.bindings:
+            return nest.loop(axis, body)
+        if not isinstance(value, Var):
+            return body
+        extent = nest.resolve(nest.bounds.extents[axis])
+        kind = nest.stage.loop_kinds.get(axis, "serial")
+        return For(value, build.const(0, value.dtype), extent, kind, body)
 
     def _guards(self) -> list[Expr]:
         nest = self.nest

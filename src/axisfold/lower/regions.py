@@ -15,7 +15,7 @@ from axisfold.schedule.primitives.compute_at import consumers
 from axisfold.schedule.relations import axis_values, leaf_domains
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
-from axisfold.tensor.axis import Axis
+from axisfold.tensor.axis import Axis, ThreadAxis
 from axisfold.tensor.tensor import TensorLoad
 
 Region = tuple[tuple[Expr, Expr], ...]
@@ -79,11 +79,18 @@ def _stage_bounds(stage: Stage, region: Region) -> StageBounds:
 
 
 def _leaf_values(stage: Stage, extents: Mapping[Axis, Expr]) -> dict[Axis, Expr]:
-    """A loop's variable; 0 for a loop of one round, which vanishes."""
+    """A loop's variable; 0 for a loop of one round, which vanishes unless it is bound."""
     return {
-        leaf: build.const(0, leaf.var.dtype) if build.is_const(extents[leaf], 1) else leaf.var
+        leaf: build.cast(leaf.var.dtype, stage.loop_var(leaf))
+        if is_loop(stage, leaf, extents)
+        else build.const(0, leaf.var.dtype)
         for leaf in stage.leaf_axes
     }
+
+
+def is_loop(stage: Stage, leaf: Axis, extents: Mapping[Axis, Expr]) -> bool:
+    """Return whether a leaf becomes a loop."""
+    return leaf in stage.bindings or not build.is_const(extents[leaf], 1)
 
 
 def _resolve(
@@ -112,9 +119,11 @@ class _Total(dict[Axis, Expr]):
 def loop_domains(stage: Stage, bounds: StageBounds) -> dict[Var, Domain]:
     """Return the domain of every loop of a stage, outermost first."""
     return {
-        leaf.var: Domain(build.const(0, leaf.var.dtype), bounds.extents[leaf])
+        (var := stage.loop_var(leaf)): Domain(
+            build.const(0, var.dtype), build.cast(var.dtype, bounds.extents[leaf])
+        )
         for leaf in stage.leaf_axes
-        if isinstance(bounds.offsets[leaf], Var)
+        if is_loop(stage, leaf, bounds.extents)
     }
 
 
@@ -126,22 +135,48 @@ def enclosing_domains(stage: Stage, bounds: Mapping[Stage, StageBounds]) -> dict
     found = enclosing_domains(parent, bounds)
     own = loop_domains(parent, bounds[parent])
     for leaf in parent.leaf_axes:
-        if leaf.var in own:
-            found[leaf.var] = own[leaf.var]
+        var = parent.loop_var(leaf)
+        if var in own:
+            found[var] = own[var]
         if leaf is axis:
             break
     return found
 
 
+def threads_around(stage: Stage) -> list[ThreadAxis]:
+    """Return the thread axes that loops around an attached stage are bound to."""
+    found: list[ThreadAxis] = []
+    place = stage.attachment
+    while place is not None:
+        until = place.stage.leaf_axes.index(place.axis) + 1
+        bindings = place.stage.bindings
+        found += [bindings[leaf] for leaf in place.stage.leaf_axes[:until] if leaf in bindings]
+        place = place.stage.attachment
+    return found
+
+
+def _sharers(stage: Stage) -> set[Var]:
+    """Return the variables of those threads around that see the stage's memory in common.
+
+    Memory of a block is filled for all its threads, global memory for all blocks as well.
+    """
+    if stage.scope not in ("shared", "global"):
+        return set()
+    threads = threads_around(stage)
+    return {t.var for t in threads if stage.scope == "global" or not t.is_block}
+
+
 def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> Region:
     if stage.attachment is None:
         return tuple((axis.min, axis.extent) for axis in stage.op.axis)
-    fixed = enclosing_domains(stage, bounds)
+    around = enclosing_domains(stage, bounds)
+    shared = _sharers(stage)
+    fixed = {var: domain for var, domain in around.items() if var not in shared}
     tensors = {id(t) for t in (*stage.op.outputs, *stage.origin_op.outputs)}
     region: list[tuple[Expr, Expr]] | None = None
     for consumer in consumers(schedule, stage):
         own = bounds[consumer]
-        env = {**fixed, **enclosing_domains(consumer, bounds), **loop_domains(consumer, own)}
+        env = {**around, **enclosing_domains(consumer, bounds), **loop_domains(consumer, own)}
         over = set(env) - set(fixed)
         for load in _loads(consumer, tensors):
             indices = [substitute(i, own.values) for i in load.indices]

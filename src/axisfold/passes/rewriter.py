@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 from axisfold.analysis.bounds import Bounds
 from axisfold.ir import build
-from axisfold.ir.expr import Binary, Compare, Expr, Node, Var
+from axisfold.ir.expr import Expr
 from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
-from axisfold.ir.walk import post_order, rebuild, rewrite
+from axisfold.ir.walk import rebuild
 
 EMPTY = Seq(())
 
@@ -57,8 +55,7 @@ class StmtRewriter:
             case Attr():
                 return rebuild(stmt, [self.expr(stmt.value), self.visit(stmt.body)])
             case AllReduce():
-                values = [self.expr(e) for e in (*stmt.values, stmt.condition)]
-                return rebuild(stmt, [stmt.combiner, *values])
+                return rebuild(stmt, [self.expr(e) for e in (*stmt.values, stmt.condition)])
             case _:
                 assert_never(stmt)
 
@@ -115,48 +112,3 @@ def with_body(kernel: Kernel, body: Stmt) -> Kernel:
 def is_empty(stmt: Stmt) -> bool:
     """Return whether a statement does nothing."""
     return isinstance(stmt, Seq) and not stmt.body
-
-
-S = TypeVar("S", bound=Node)
-
-
-def renamed_loops(stmt: S) -> S:
-    """Return a copy whose loops and names have variables of their own."""
-    fresh: dict[Var, Var] = {
-        node.var: Var(node.var.name, node.var.dtype, node.var.is_size)
-        for node in post_order(stmt)
-        if isinstance(node, (For, Let))
-    }
-    return rename(stmt, fresh)
-
-
-def rename(stmt: S, fresh: Mapping[Var, Var]) -> S:
-    """Replace variables, also where loops and names bind them."""
-
-    def rule(node: Node) -> Node:
-        match node:
-            case Var():
-                return fresh.get(node, node)
-            case For() | Let() if node.var in fresh:
-                return replace(node, var=fresh[node.var])
-            case _:
-                return node
-
-    return rewrite(stmt, rule)
-
-
-def fold_substitute(stmt: S, mapping: Mapping[Var, Expr]) -> S:
-    """Replace variables and fold what becomes constant by it."""
-
-    def rule(node: Node) -> Node:
-        match node:
-            case Var():
-                return mapping.get(node, node)
-            case Binary():
-                return build.binary(node.op, node.a, node.b)
-            case Compare():
-                return build.compare(node.op, node.a, node.b)
-            case _:
-                return node
-
-    return rewrite(stmt, rule)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from axisfold.errors import ScheduleError
+from axisfold.schedule.primitives.bind import bind
 from axisfold.schedule.primitives.compute_at import compute_at
 from axisfold.schedule.primitives.compute_inline import compute_inline
 from axisfold.schedule.primitives.compute_root import compute_root
@@ -38,6 +39,7 @@ PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
     "vectorize": vectorize,
     "unroll": unroll,
     "parallel": parallel,
+    "bind": bind,
     "compute_at": compute_at,
     "compute_inline": compute_inline,
     "compute_root": compute_root,

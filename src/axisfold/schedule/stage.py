@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from axisfold.ir.buffer import Scope
-from axisfold.ir.expr import Expr
+from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import LoopKind
-from axisfold.tensor.axis import Axis, AxisKind
+from axisfold.tensor.axis import Axis, AxisKind, ThreadAxis
 from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Operation
 
@@ -116,6 +116,8 @@ class Stage:
         Whether its tensors are to be kept twice.
     pragmas
         Hints by leaf and kind.
+    bindings
+        Leaves whose rounds are threads or blocks.
     """
 
     def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False) -> None:
@@ -137,6 +139,7 @@ class Stage:
         self.store_predicate: Expr | None = None
         self.alignments: dict[Axis, tuple[int, int]] = {}
         self.pragmas: dict[Axis, dict[str, int]] = {}
+        self.bindings: dict[Axis, ThreadAxis] = {}
 
     @property
     def name(self) -> str:
@@ -162,6 +165,15 @@ class Stage:
     def touches(self, axis: Axis, kind: AxisKind) -> bool:
         """Return whether ``axis`` was made from an axis of a kind."""
         return any(root.kind == kind for root in self.roots_of(axis))
+
+    def loop_var(self, leaf: Axis) -> Var:
+        """Return the variable that counts the rounds of a leaf."""
+        return self.bindings[leaf].var if leaf in self.bindings else leaf.var
+
+    @property
+    def is_cross_thread(self) -> bool:
+        """Whether threads fold parts of one element of the result."""
+        return any(self.touches(leaf, "reduce") for leaf in self.bindings)
 
     @property
     def reduction(self) -> Reduce | None:
@@ -231,3 +243,7 @@ class Stage:
     def pragma(self, axis: Axis, kind: str, value: Any = None) -> None:
         """Attach a hint to a leaf; see the primitive ``pragma``."""
         self.schedule.apply("pragma", self, axis, kind, value)
+
+    def bind(self, axis: Axis, thread: ThreadAxis) -> None:
+        """Let threads take the rounds of a leaf; see the primitive ``bind``."""
+        self.schedule.apply("bind", self, axis, thread)

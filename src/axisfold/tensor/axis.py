@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from axisfold.dtypes import INT32, INT64
 from axisfold.errors import ExpressionError
@@ -109,3 +109,84 @@ def reduce_axis(dom: tuple[Any, Any], name: str = "rv") -> Axis:
             f"the range ({low.value}, {high.value}) ends before it begins.", code="E243"
         )
     return make_axis(name, low, high - low, "reduce")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadAxis(Operators):
+    """A hardware index that loops can be bound to; stands for its variable in expressions.
+
+    Parameters
+    ----------
+    var
+        The variable, named after the tag unless a name was given.
+    tag
+        ``blockIdx.x`` … ``threadIdx.z``.
+    extent
+        Declared number of values, or None for that of the loops bound to it.
+    """
+
+    var: Var
+    tag: str
+    extent: Expr | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the variable."""
+        return self.var.name
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it numbers blocks of threads rather than threads of a block."""
+        return self.tag.startswith("blockIdx")
+
+    def __axisfold_expr__(self) -> Expr:
+        return self.var
+
+    def __eq__(self, other: object) -> bool:
+        refuse_number(other)
+        return self is other
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def __repr__(self) -> str:
+        return f"ThreadAxis({self.tag})"
+
+
+THREAD_TAGS: Final = tuple(f"{level}.{axis}" for level in ("blockIdx", "threadIdx") for axis in "xyz")
+
+
+def thread_axis(dom: Any = None, tag: str = "", name: str = "") -> ThreadAxis:
+    """Return a hardware index.
+
+    Parameters
+    ----------
+    dom
+        None, an extent, a range ``(0, extent)``; or the tag, as in ``thread_axis("threadIdx.x")``.
+    tag
+        ``blockIdx.{x,y,z}`` or ``threadIdx.{x,y,z}``.
+    name
+        Name of the variable, by default the tag.
+
+    Raises
+    ------
+    ExpressionError
+        ``E251``: unknown tag; ``E252``: ``dom`` is no range that starts at 0.
+    """
+    if isinstance(dom, str):
+        dom, tag = None, dom
+    if tag not in THREAD_TAGS:
+        raise ExpressionError(
+            f"thread_axis: there is no tag {tag!r}.",
+            code="E251",
+            hint=f"Use one of {', '.join(THREAD_TAGS)}.",
+        )
+    if dom is None:
+        return ThreadAxis(Var(name or tag), tag)
+    pair = dom if isinstance(dom, (tuple, list)) else (0, dom)
+    low, high = (as_index(end) for end in pair) if len(pair) == 2 else (None, None)
+    if low is None or high is None or not build.is_const(low, 0):
+        raise ExpressionError(
+            f"thread_axis {tag}: {dom!r} is no range (0, extent).", code="E252"
+        )
+    return ThreadAxis(Var(name or tag, high.dtype), tag, high)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cross-thread reductions: each thread folds its part, then the threads combine theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Expr
+from axisfold.ir.stmt import Allocate, AllReduce, If, Stmt
+from axisfold.lower.reduction import store_all
+from axisfold.lower.storage import Storage
+from axisfold.tensor.reduce import Reduce
+
+if TYPE_CHECKING:
+    from axisfold.lower.loops import Nest
+
+
+class CrossThread:
+    """The part of a nest from its first reduce loop on, where some reduce loops are bound.
+
+    The order is: bound loops, a serial fold of what is left into ``normal_reduce_temp``, the
+    all-reduce into ``reduce_temp``, the store by thread 0.  Every thread reaches the all-reduce:
+    guards become its condition, never a branch around it.
+    """
+
+    def __init__(self, nest: Nest, reduction: Reduce) -> None:
+        self.nest, self.reduction = nest, reduction
+        stage = nest.stage
+        inner = nest.leaves[nest.first_reduce :]
+        self.bound = [leaf for leaf in inner if leaf in stage.bindings]
+        self.serial = [leaf for leaf in inner if leaf not in stage.bindings]
+        self.condition = build.all_of([*nest.guards, reduction.condition])
+
+    def build(self) -> Stmt:
+        nest = self.nest
+        partial = self._temporaries("normal_reduce_temp") if self.serial else []
+        totals = self._temporaries("reduce_temp")
+        body = build.seq(
+            self._fold(partial) if partial else build.seq(),
+            self._combine(partial, totals),
+            self._store(totals),
+        )
+        for storage in reversed([*partial, *totals]):
+            body = Allocate(storage.buffer, body)
+        for leaf in reversed(self.bound):
+            body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body))
+        return body
+
+    def _temporaries(self, name: str) -> list[Storage]:
+        one = build.const(1)
+        return [
+            Storage(Buffer(f"{name}{n}", e.dtype, (one,), scope="local"), (build.const(0),))
+            for n, e in enumerate(self.reduction.combiner.identity)
+        ]
+
+    def _fold(self, partial: list[Storage]) -> Stmt:
+        """Fold the elements of one thread."""
+        nest, here = self.nest, [build.const(0)]
+        state = [t.load(here) for t in partial]
+        body = store_all(partial, here, [nest.resolve(e) for e in self.reduction.update(state)])
+        where = nest.resolve(self.reduction.condition)
+        if not build.is_const(where, True):
+            body = If(where, body)
+        body = nest.guarded(nest.guards, body, nest.resolve)
+        for leaf in reversed(self.serial):
+            body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body))
+        return build.seq(store_all(partial, here, list(self.reduction.combiner.identity)), body)
+
+    def _combine(self, partial: list[Storage], totals: list[Storage]) -> AllReduce:
+        nest, combiner = self.nest, self.reduction.combiner
+        threads = tuple(nest.stage.bindings[leaf].var for leaf in self.bound)
+        targets = tuple(t.buffer for t in totals)
+        if partial:
+            values: list[Expr] = [t.load([build.const(0)]) for t in partial]
+            condition: Expr = build.TRUE
+        else:
+            condition = nest.resolve(self.condition)
+            values = [
+                build.if_then_else(condition, nest.resolve(e), start)
+                for e, start in zip(self.reduction.source, combiner.identity, strict=True)
+            ]
+        return AllReduce(combiner, tuple(values), condition, targets, threads)
+
+    def _store(self, totals: list[Storage]) -> Stmt:
+        nest, stage = self.nest, self.nest.stage
+        indices = [nest.bounds.values[axis.var] for axis in stage.op.axis]
+        loads = [t.load([build.const(0)]) for t in totals]
+        body = store_all(nest.targets(), indices, loads)
+        first = [stage.bindings[leaf].var.equal(0) for leaf in self.bound]
+        inside = [g for g in nest.guards if nest.is_data_guard(g)]
+        conditions = [*first, *inside]
+        if stage.store_predicate is not None and stage.store_predicate not in first:
+            conditions.append(stage.store_predicate)
+        return If(nest.resolve(build.all_of(conditions)), body)

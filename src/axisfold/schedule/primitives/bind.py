@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bind: the rounds of a loop are the threads or blocks of a GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from axisfold.errors import ScheduleError
+from axisfold.ir import build
+from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.stage import Stage
+from axisfold.tensor.axis import Axis, ThreadAxis
+
+if TYPE_CHECKING:
+    from axisfold.schedule.schedule import Schedule
+
+
+def bind(schedule: Schedule, stage: Stage, axis: Axis, thread: ThreadAxis) -> None:
+    """Let a hardware index take the place of a loop.
+
+    Before::
+
+        for (i.inner: int32, 0, 32) { … i.inner … }
+
+    After ``bind(i.inner, te.thread_axis("threadIdx.x"))``::
+
+        attr [IterVar(threadIdx.x: int32, (nullptr), "ThreadIndex", "threadIdx.x")] "thread_extent" = 32 {
+          … threadIdx.x …
+        }
+
+    Stages that share a thread axis share the threads.  A bound reduce axis makes a cross-thread
+    reduction: each thread folds its part, then the parts are combined.
+
+    Preconditions
+    -------------
+    1. ``axis`` is a leaf of the stage (S101, S102, S103).
+    2. ``thread`` is a thread axis (S241).
+    3. The axis is not bound, vectorized, unrolled or parallel (S242), and no other leaf of the
+       stage is bound to the same tag (S243).
+    4. A declared extent of the thread axis is that of the axis, where both are constants (S244).
+    5. A bound reduce axis: the reduction has no ``init=`` (S245), its reducer is commutative
+       (S246), and every data axis lies outside it (S247).
+    """
+    position = leaf_position(stage, axis, "bind")
+    where = f"bind of axis {axis.name!r} of stage {stage.name!r}"
+    if not isinstance(thread, ThreadAxis):
+        raise ScheduleError(
+            f"{where}: {thread!r} is no thread axis.",
+            code="S241",
+            hint='Make one with te.thread_axis("threadIdx.x").',
+        )
+    if axis in stage.bindings or axis in stage.loop_kinds:
+        now = stage.bindings[axis].tag if axis in stage.bindings else stage.loop_kinds[axis]
+        raise ScheduleError(f"{where}: it is {now} already.", code="S242")
+    for other, taken in stage.bindings.items():
+        if taken.tag == thread.tag:
+            raise ScheduleError(
+                f"{where}: {thread.tag} is bound to axis {other.name!r}.",
+                code="S243",
+                hint="Fuse the two axes, or use another tag.",
+            )
+    declared, extent = build.as_int(thread.extent) if thread.extent is not None else None, build.as_int(axis.extent)
+    if declared is not None and extent is not None and declared != extent:
+        raise ScheduleError(
+            f"{where}: {thread.tag} was declared with extent {declared}, the axis has {extent}.",
+            code="S244",
+        )
+    if stage.touches(axis, "reduce"):
+        _check_reduction(stage, position, where)
+    stage.bindings[axis] = thread
+
+
+def _check_reduction(stage: Stage, position: int, where: str) -> None:
+    reduction: Any = stage.reduction
+    if reduction.init:
+        raise ScheduleError(
+            f"{where}: the reduction has init=, which each thread would count.",
+            code="S245",
+            hint="Fold the start in a stage of its own, or factor the axis first.",
+        )
+    if reduction.combiner.is_ordered:
+        raise ScheduleError(
+            f"{where}: its reducer is ordered, and threads are combined in any order.",
+            code="S246",
+        )
+    for leaf in stage.leaf_axes[position:]:
+        if stage.touches(leaf, "data"):
+            raise ScheduleError(
+                f"{where}: data axis {leaf.name!r} lies inside it.",
+                code="S247",
+                hint="Reorder the data axes outwards first.",
+            )
