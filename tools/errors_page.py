@@ -8,7 +8,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -128,28 +128,54 @@ def _name(node: ast.expr) -> str:
             return "…"
 
 
-def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    """Yield each call with a constant ``code=``, and the code."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            for keyword in node.keywords:
-                value = keyword.value
-                if keyword.arg == "code" and isinstance(value, ast.Constant):
-                    yield str(value.value), node
+def trees() -> list[ast.Module]:
+    """Return the syntax of every source file."""
+    return [ast.parse(p.read_text(encoding="utf-8")) for p in sorted(SOURCES.rglob("*.py"))]
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    """Return the value of a keyword argument."""
+    return next((k.value for k in call.keywords if k.arg == name), None)
+
+
+def parts(call: ast.Call) -> tuple[str, str, str]:
+    """Return class, message and hint of a call that makes an error."""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    message = call.args[0] if call.args else None
+    return (
+        name if name.endswith("Error") else "",
+        template(message),
+        template(keyword(call, "hint")),
+    )
+
+
+def helpers(modules: Iterable[ast.Module]) -> dict[str, tuple[str, str, str]]:
+    """Return the functions that take a code and raise with it: name -> class, message, hint."""
+    found = {}
+    for module in modules:
+        for function in ast.walk(module):
+            if isinstance(function, ast.FunctionDef):
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Call) and isinstance(keyword(node, "code"), ast.Name):
+                        found[function.name] = parts(node)
+    return found
 
 
 def collect() -> dict[str, Site]:
     """Return every code in the sources with what it is raised with."""
     found: dict[str, Site] = {}
-    for path in sorted(SOURCES.rglob("*.py")):
-        for code, call in calls(ast.parse(path.read_text(encoding="utf-8"))):
-            function = call.func
-            name = function.id if isinstance(function, ast.Name) else ""
-            if not name.endswith("Error"):
-                name = ""
-            hint = next((k.value for k in call.keywords if k.arg == "hint"), None)
-            message = call.args[0] if call.args else None
-            found.setdefault(code, Site()).add(name, template(message), template(hint))
+    modules = trees()
+    raising = helpers(modules)
+    for module in modules:
+        calls = [node for node in ast.walk(module) if isinstance(node, ast.Call)]
+        for call in sorted(calls, key=lambda node: node.lineno):
+            code = keyword(call, "code")
+            if isinstance(code, ast.Constant) and CODE.fullmatch(str(code.value)):
+                found.setdefault(str(code.value), Site()).add(*parts(call))
+            name = call.func.id if isinstance(call.func, ast.Name) else ""
+            for value in (*call.args, *(k.value for k in call.keywords)) if name in raising else ():
+                if isinstance(value, ast.Constant) and CODE.fullmatch(str(value.value)):
+                    found.setdefault(value.value, Site()).add(*raising[name])
     return dict(sorted(found.items()))
 
 
