@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every reduction of the catalogue against exact arithmetic, on any array."""
 
-import axisfold as af
 import numpy as np
 import pytest
-from axisfold.api.catalog import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numeric_support import DTYPES, FLAVOURS, LAYOUTS, check, make_array
+
+import axisfold as af
+from axisfold.api.catalog import CATALOG
 
 NUMERIC = settings(settings.get_profile("numeric"))
 EXTENTS = st.sampled_from([0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33])

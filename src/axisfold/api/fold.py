@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import operator
-from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from axisfold.api.catalog import CATALOG, Row
+from axisfold.api.results import result_type
 from axisfold.dtypes import DType, parse
 from axisfold.errors import (
     ArgumentError,
@@ -324,7 +323,7 @@ def _launch(
     )
     compact = tuple(shape[a] for a in problem.out_axes)
     names = [r.name for r in traced.results]
-    wrap = _result_type(tuple(names)) if as_tuple or len(names) > 1 else None
+    wrap = result_type(tuple(names)) if as_tuple or len(names) > 1 else None
     return Launch(
         planned.compiled.entry,
         tuple(inputs),
@@ -336,23 +335,6 @@ def _launch(
         wrap,
         planned,
     )
-
-
-@lru_cache(maxsize=256)
-def _result_type(names: tuple[str, ...]) -> Callable[..., Any]:
-    """The same class for the same names, so that results compare and print alike."""
-    return namedtuple("FoldResult", _field_names(names))
-
-
-def _field_names(names: Sequence[str]) -> list[str]:
-    """Return distinct names for the fields of a tuple of results."""
-    used: dict[str, int] = {}
-    fields = []
-    for name in names:
-        base = name if name.isidentifier() and not name.startswith("_") else "result"
-        used[base] = used.get(base, 0) + 1
-        fields.append(base if used[base] == 1 else f"{base}_{used[base]}")
-    return fields
 
 
 def _scalar_values(planned: Plan, problem: Problem) -> tuple[int, ...]:

@@ -82,7 +82,8 @@ def make_plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Pla
     composer = Composer(traced, layout)
     graph = composer.graph() if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
     schedule = create_schedule(graph.results[0].op)
-    rule.schedule(schedule, graph, traced, target)
+    if any(stage.op is graph.state[0].op for stage in schedule.stages):
+        rule.schedule(schedule, graph, traced, target)  # else no result reads the state
     kernel = legible(schedule, graph.args, f"{rule.name}_fold", compact=_real_results(traced, graph))
     return Plan(layout, rule, graph, schedule, Compiled(kernel))
 

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from axisfold.dtypes import SUPPORTED, DType, accumulator, fits
+import numpy as np
+
+from axisfold.dtypes import SUPPORTED, DType, accumulator, finite_range, fits
 from axisfold.errors import ReducerError
 from axisfold.ir.expr import Const, Expr
-from axisfold.tensor.values import Complex, Form, components
+from axisfold.tensor.values import Composite, Form, components
 
 FACTS: Final = frozenset({"commutative", "ordered", "exact", "idempotent", "absorbing"})
 STATE_SPECS: Final = ("acc", "compensated", "input")
@@ -56,6 +59,10 @@ class Reducer:
     ReducerError
         ``R101`` to ``R105``: the parts do not fit together.
 
+    Notes
+    -----
+    Parameters with default values are never filled: ``lambda x, k=k: k * x`` takes one input.
+
     Examples
     --------
     >>> Reducer("sum", {"s": "acc"}, 0, lambda x: x, lambda a, b: a.s + b.s)
@@ -85,12 +92,12 @@ class Reducer:
         self.lift, self.combine, self.finalize = lift, combine, finalize
         self.absorb, self.tile = absorb, tile
         self.facts = _checked_facts(name, facts)
-        parameters = list(inspect.signature(lift).parameters)
+        parameters = required_parameters(name, "lift", lift)
         self.uses_index = "index" in parameters
         self.input_names = tuple(p for p in parameters if p != "index")
         if not self.input_names:
             raise ReducerError(f"lift of reducer {name!r} takes no element.", code="R104")
-        if len(inspect.signature(combine).parameters) != 2:
+        if len(required_parameters(name, "combine", combine)) != 2:
             raise ReducerError(
                 f"combine of reducer {name!r} must take two states.",
                 code="R105",
@@ -126,7 +133,8 @@ class Reducer:
         """
         given = self.identity[field]
         value = given(form.dtype) if callable(given) else given
-        if isinstance(value, (bool, int, float)) and not fits(value, form.dtype):
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, (bool, int, float, complex)) and not _holds(form.dtype, value):
             raise ReducerError(
                 f"identity {value!r} of field {field!r} of reducer {self.name!r} does not fit "
                 f"its dtype {form.dtype}.",
@@ -134,13 +142,42 @@ class Reducer:
                 hint="Give a value of that dtype, or a function of the dtype "
                 "such as axisfold.lowest.",
             )
-        parts = components(form.coerce(value))
-        if not all(isinstance(p, Const) for p in parts):
-            raise ReducerError(
-                f"identity of field {field!r} of reducer {self.name!r} is not a constant.",
-                code="R107",
-            )
-        return parts
+        if isinstance(value, (bool, int, float, complex, Const)):
+            return components(form.coerce(value))
+        raise ReducerError(
+            f"identity {value!r} of field {field!r} of reducer {self.name!r} is not a number.",
+            code="R107",
+        )
+
+
+def _holds(dtype: DType, value: Any) -> bool:
+    """Whether a dtype holds a number, as far as its range goes."""
+    if isinstance(value, complex):
+        return dtype.is_complex
+    if not (dtype.is_float or dtype.is_complex):
+        return fits(value, dtype)
+    bits = dtype.bits // 2 if dtype.is_complex else dtype.bits
+    return not math.isfinite(value) or abs(value) <= finite_range(DType("float", bits))[1]
+
+
+def required_parameters(name: str, what: str, function: Any) -> list[str]:
+    """Return the names of the parameters that have to be given.
+
+    Raises
+    ------
+    ReducerError
+        ``R104``: no function, or none that tells its parameters.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise ReducerError(
+            f"{what} of reducer {name!r} is no function with known parameters: {function!r}.",
+            code="R104",
+            hint="Wrap it: lambda x: …",
+        ) from error
+    optional = inspect.Parameter.VAR_KEYWORD
+    return [p.name for p in parameters if p.default is p.empty and p.kind is not optional]
 
 
 def _checked_state(name: str, state: Mapping[str, str]) -> dict[str, str]:
@@ -149,12 +186,12 @@ def _checked_state(name: str, state: Mapping[str, str]) -> dict[str, str]:
         raise ReducerError(
             f"reducer {name!r} has no state.", code="R101", hint='Give a dict such as {"s": "acc"}.'
         )
-    for field, spec in state.items():
-        if not str(field).isidentifier():
+    for field, spec in dict[Any, Any](state).items():
+        if not str(field).isidentifier() or str(field).startswith("__"):
             raise ReducerError(
                 f"state field {field!r} of reducer {name!r} is not a name.", code="R101"
             )
-        if spec not in STATE_SPECS and spec not in SUPPORTED:
+        if not isinstance(spec, str) or (spec not in STATE_SPECS and spec not in SUPPORTED):
             raise ReducerError(
                 f"state field {field!r} of reducer {name!r} has unknown dtype {spec!r}.",
                 code="R101",
@@ -182,11 +219,10 @@ def _checked_identity(name: str, state: Mapping[str, str], identity: Any) -> Map
 
 
 def _checked_facts(name: str, facts: Iterable[str]) -> frozenset[str]:
-    given = frozenset(facts)
-    unknown = sorted(given - FACTS)
-    if unknown or {"commutative", "ordered"} <= given:
+    given = frozenset([facts] if isinstance(facts, str) else facts)
+    if not given <= FACTS or {"commutative", "ordered"} <= given:
         raise ReducerError(
-            f"facts {sorted(given)} of reducer {name!r} are not legal.",
+            f"facts {sorted(given, key=str)} of reducer {name!r} are not legal.",
             code="R103",
             hint=f"Choose from {sorted(FACTS)}; commutative and ordered exclude each other.",
         )
@@ -202,7 +238,9 @@ def returned_fields(reducer: Reducer, result: Any, what: str) -> dict[str, Any]:
         ``R108``: fields are missing or unknown.
     """
     names = list(reducer.state)
-    if isinstance(result, Mapping):
+    if isinstance(result, State):
+        fields = dict(result._axisfold_fields)
+    elif isinstance(result, Mapping):
         fields = dict(result)
     elif isinstance(result, (tuple, list)):
         fields = dict(zip(names, result, strict=False)) if len(result) == len(names) else {}
@@ -212,7 +250,7 @@ def returned_fields(reducer: Reducer, result: Any, what: str) -> dict[str, Any]:
         fields = {}
     if set(fields) != set(names):
         raise ReducerError(
-            f"{what} of reducer {reducer.name!r} returned {_describe(result)}, but the state has "
+            f"{what} of reducer {reducer.name!r} returned {describe(result)}, but the state has "
             f"fields {names}.",
             code="R108",
             hint="Return a dict with exactly these fields, or a tuple in this order.",
@@ -220,9 +258,42 @@ def returned_fields(reducer: Reducer, result: Any, what: str) -> dict[str, Any]:
     return fields
 
 
-def _describe(result: Any) -> str:
+class State:
+    """The fields of a state as attributes (``a.s``)."""
+
+    __slots__ = ("_axisfold_fields", "_axisfold_name")
+
+    def __init__(self, reducer: Reducer, fields: dict[str, Any]) -> None:
+        object.__setattr__(self, "_axisfold_name", reducer.name)
+        object.__setattr__(self, "_axisfold_fields", fields)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python and NumPy ask for what they know
+            raise AttributeError(name)
+        fields = self._axisfold_fields
+        if name in fields:
+            return fields[name]
+        raise ReducerError(
+            f"the state of reducer {self._axisfold_name!r} has no field {name!r}.",
+            code="R109",
+            hint=f"Its fields are {list(fields)}.",
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ReducerError(
+            f"field {name!r} of a state of reducer {self._axisfold_name!r} cannot be set.",
+            code="R112",
+            hint="Return a new state: a dict with every field.",
+        )
+
+    def __repr__(self) -> str:
+        return f"state of {self._axisfold_name!r} with fields {list(self._axisfold_fields)}"
+
+
+def describe(result: Any) -> str:
+    """Return what a user's function gave, in a few words."""
     if isinstance(result, Mapping):
         return f"fields {list(result)}"
     if isinstance(result, (tuple, list)):
         return f"{len(result)} values"
-    return "one value" if isinstance(result, (Expr, Complex, int, float)) else repr(result)
+    return "one value" if isinstance(result, (Expr, Composite, int, float)) else repr(result)

@@ -14,24 +14,8 @@ from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.tensor import math
-from axisfold.tensor.reducer import Reducer, returned_fields
+from axisfold.tensor.reducer import Reducer, State, describe, required_parameters, returned_fields
 from axisfold.tensor.values import Complex, Form, Pair, components
-
-
-class State:
-    """The fields of a state as attributes (``a.s``)."""
-
-    def __init__(self, reducer: Reducer, fields: dict[str, Any]) -> None:
-        self._name = reducer.name
-        self.__dict__.update(fields)
-
-    def __getattr__(self, name: str) -> Any:
-        known = [k for k in self.__dict__ if not k.startswith("_")]
-        raise ReducerError(
-            f"the state of reducer {self._name!r} has no field {name!r}.",
-            code="R109",
-            hint=f"Its fields are {known}.",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,10 +254,21 @@ class _MemberTrace:
         if reducer.finalize is None:
             fields = {n: getattr(a, n) for n in reducer.state}
             value: Any = fields if len(fields) > 1 else next(iter(fields.values()))
-        elif len(inspect.signature(reducer.finalize).parameters) > 1:
+        elif len(required_parameters(reducer.name, "finalize", reducer.finalize)) > 1:
             value = reducer.finalize(a, self.count)
         else:
             value = reducer.finalize(a)
+        if (
+            value is None
+            or isinstance(value, (State, tuple, list))
+            or (isinstance(value, dict) and not value)
+        ):
+            raise ReducerError(
+                f"finalize of reducer {reducer.name!r} returned {describe(value)}, which is no "
+                "result.",
+                code="R113",
+                hint="Return a value such as a.s, or a dict with a name for each result.",
+            )
         named = value if isinstance(value, dict) else {"": value}
         return [self._result(name, v) for name, v in named.items()]
 

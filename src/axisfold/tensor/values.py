@@ -83,6 +83,29 @@ class Pair(Composite):
     def __axisfold_expr__(self) -> Expr:
         return self.rounded()
 
+    def __neg__(self) -> Any:
+        return _negated(self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._apply("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._apply("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._apply("floormod", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._apply("floormod", other, self)
+
+    def equal(self, other: Any) -> Any:
+        """Build ``self == other``."""
+        return self.rounded().equal(_plain(other))
+
+    def not_equal(self, other: Any) -> Any:
+        """Build ``self != other``."""
+        return self.rounded().not_equal(_plain(other))
+
     def __lt__(self, other: Any) -> Any:
         return self.rounded() < other
 
@@ -105,9 +128,11 @@ class Pair(Composite):
             return Pair(total, (rest[0] if len(rest) == 1 else rest[0] + rest[1]) + error)
         if op == "sub":
             return self._apply("add", a, _negated(b))
-        plain_a = a.rounded() if isinstance(a, Pair) else a
-        plain_b = b.rounded() if isinstance(b, Pair) else b
-        return build.operator(op, plain_a, plain_b)  # type: ignore[arg-type]
+        return build.operator(op, _plain(a), _plain(b))  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    return value.rounded() if isinstance(value, Pair) else value
 
 
 def _parts(value: Any) -> tuple[Expr, Expr | None]:
@@ -136,11 +161,24 @@ class Complex(Composite):
             hint="Use te.real, te.imag or te.abs.",
         )
 
+    def equal(self, other: Any) -> Any:
+        """Build ``self == other``."""
+        y = as_complex(other)
+        return build.all_of(
+            [build.as_expr(self.re).equal(y.re), build.as_expr(self.im).equal(y.im)]
+        )
+
+    def not_equal(self, other: Any) -> Any:
+        """Build ``self != other``; true with a NaN."""
+        return build.logical_not(self.equal(other))
+
     def conjugate(self) -> Complex:
         """Return the value with its imaginary part negated."""
         return Complex(self.re, self.im * -1.0)
 
     def _apply(self, op: str, a: Any, b: Any) -> Any:
+        a = as_complex(a) if isinstance(a, complex) else a
+        b = as_complex(b) if isinstance(b, complex) else b
         x, y = as_complex(a), as_complex(b)
         if op == "add":
             return Complex(x.re + y.re, x.im + y.im)

@@ -81,12 +81,18 @@ def _same_float(value: Any, wanted: float) -> str | None:
 def _close(value: Any, exact: Fraction, slack: Fraction) -> str | None:
     """Within ``slack`` and one rounding to the dtype of the result."""
     info = np.finfo(value.dtype)
-    rounding = abs(exact) * Fraction(float(info.eps)) / 2 + Fraction(float(info.smallest_subnormal)) / 2
+    rounding = (
+        abs(exact) * Fraction(float(info.eps)) / 2 + Fraction(float(info.smallest_subnormal)) / 2
+    )
     limit = slack * (1 + Fraction(float(info.eps))) + rounding
     if np.isnan(value):
         return f"{float(exact)!r}"
     if np.isinf(value):
-        return None if (abs(exact) + limit) >= Fraction(float(info.max)) and (value > 0) == (exact > 0) else f"{exact!r}"
+        return (
+            None
+            if (abs(exact) + limit) >= Fraction(float(info.max)) and (value > 0) == (exact > 0)
+            else f"{exact!r}"
+        )
     error = abs(Fraction(float(value)) - exact)
     return None if error <= limit else f"{_text(exact)} +- {_text(limit)} (error {_text(error)})"
 
@@ -99,7 +105,11 @@ def _text(value: Fraction) -> str:
 
 
 def _fractions(row: ARRAY) -> list[Fraction]:
-    return [Fraction(float(v)) for v in row] if row.dtype.kind == "f" else [Fraction(int(v)) for v in row]
+    return (
+        [Fraction(float(v)) for v in row]
+        if row.dtype.kind == "f"
+        else [Fraction(int(v)) for v in row]
+    )
 
 
 def sum_slack(values: list[Fraction], n: int | None = None) -> Fraction:
