@@ -27,7 +27,8 @@ from axisfold.ir.stmt import (
     Store,
 )
 from axisfold.ir.walk import rewrite, uses
-from axisfold.passes.rewriter import StmtRewriter, renamed_loops, substatements
+from axisfold.passes.copying import renamed_loops
+from axisfold.passes.rewriter import StmtRewriter, substatements
 
 # Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
 # Beyond this many stores the program leaves the instruction cache, and guards cost less than code.

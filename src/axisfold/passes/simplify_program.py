@@ -6,8 +6,8 @@ from __future__ import annotations
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.expr import Expr
-from axisfold.ir.stmt import For, If, Kernel, Stmt
-from axisfold.ir.walk import substitute
+from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Stmt
+from axisfold.passes.copying import fold_substitute
 from axisfold.passes.rewriter import EMPTY, StmtRewriter, is_empty
 
 
@@ -20,12 +20,16 @@ class _Simplifier(StmtRewriter):
     def expr(self, expr: Expr) -> Expr:
         return simplify(expr, self.bounds)
 
+    def visit(self, stmt: Stmt) -> Stmt:
+        result = super().visit(stmt)
+        return EMPTY if isinstance(result, (Allocate, Let)) and is_empty(result.body) else result
+
     def visit_for(self, loop: For) -> Stmt:
         extent = self.expr(loop.extent)
         if build.is_const(extent, 0):
             return EMPTY
         if build.is_const(extent, 1) and loop.stop is None:
-            return self.visit(substitute(loop.body, {loop.var: loop.min}))
+            return self.visit(fold_substitute(loop.body, {loop.var: loop.min}))
         result = super().visit_for(loop)
         return EMPTY if isinstance(result, For) and is_empty(result.body) else result
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from axisfold.ir import build
 from axisfold.ir.stmt import For, Kernel, Stmt
-from axisfold.passes.rewriter import StmtRewriter, fold_substitute, renamed_loops
+from axisfold.passes.copying import fold_substitute, renamed_loops
+from axisfold.passes.rewriter import StmtRewriter
 
 
 def unroll_loops(kernel: Kernel) -> Kernel:

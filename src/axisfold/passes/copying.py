@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of statements: other values for variables, and variables of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Binary, Compare, Expr, Load, Node, Var
+from axisfold.ir.stmt import Allocate, For, Let, Stmt, Store
+from axisfold.ir.walk import post_order, rewrite
+
+S = TypeVar("S", bound=Stmt)
+
+
+def renamed_loops(stmt: S) -> S:
+    """Return a copy whose loops and names have variables of their own."""
+    fresh: dict[Var, Var] = {
+        node.var: Var(node.var.name, node.var.dtype, node.var.is_size)
+        for node in post_order(stmt)
+        if isinstance(node, (For, Let))
+    }
+
+    def rule(node: Node) -> Node:
+        match node:
+            case Var():
+                return fresh.get(node, node)
+            case For() | Let():
+                return replace(node, var=fresh[node.var])
+            case _:
+                return node
+
+    return _rewritten(stmt, rule)
+
+
+def fold_substitute(stmt: S, mapping: Mapping[Var, Expr]) -> S:
+    """Replace variables and fold what becomes constant by it."""
+
+    def rule(node: Node) -> Node:
+        match node:
+            case Var():
+                return mapping.get(node, node)
+            case Binary():
+                return build.binary(node.op, node.a, node.b)
+            case Compare():
+                return build.compare(node.op, node.a, node.b)
+            case _:
+                return node
+
+    return _rewritten(stmt, rule)
+
+
+def _rewritten(stmt: S, rule: Callable[[Node], Node]) -> S:
+    """Rewrite a statement and the extents of what it allocates, which are no child nodes."""
+    buffers: dict[Buffer, Buffer] = {}
+    for node in post_order(stmt):
+        if isinstance(node, Allocate):
+            shape = tuple(rewrite(extent, rule) for extent in node.buffer.shape)
+            if any(new is not old for new, old in zip(shape, node.buffer.shape, strict=True)):
+                buffers[node.buffer] = replace(node.buffer, shape=shape)
+
+    def whole(node: Node) -> Node:
+        if isinstance(node, (Load, Store, Allocate)) and node.buffer in buffers:
+            node = replace(node, buffer=buffers[node.buffer])
+        return rule(node)
+
+    return rewrite(stmt, whole)

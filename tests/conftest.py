@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures for all tests: every program is verified after every pass; golden files."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+pytest.register_assert_rewrite("te_support")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite the golden files with what the code makes now",
+    )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _verify_after_every_pass():
+    from axisfold.config import config
+
+    config.verify = True
+
+
+@pytest.fixture
+def golden(request):
+    """Compare a text with ``tests/golden/<name>``, or rewrite that file."""
+    folder = Path(__file__).parent / "golden"
+
+    def check(name, text):
+        path = folder / name
+        if request.config.getoption("--update-golden"):
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{path} is missing; write it with --update-golden"
+        assert text == path.read_text(encoding="utf-8")
+
+    return check

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several test folders share: te problems with exact answers, and a reference interpreter."""
