@@ -73,6 +73,23 @@ def axis_values(
     return values
 
 
+def child_values(
+    relations: Sequence[Relation], extents: Mapping[Axis, Expr], roots: Mapping[Axis, Expr]
+) -> dict[Axis, Expr]:
+    """Return the value of every axis as an expression of the roots' values."""
+    values = dict(roots)
+    for relation in relations:
+        match relation:
+            case Split(parent, outer, inner):
+                values[outer] = values[parent] // extents[inner]
+                values[inner] = values[parent] % extents[inner]
+            case Fuse(outer, inner, fused):
+                values[fused] = values[outer] * extents[inner] + values[inner]
+            case Singleton(axis):
+                values[axis] = build.const(0, axis.var.dtype)
+    return values
+
+
 def split_guards(
     relations: Sequence[Relation],
     extents: Mapping[Axis, Expr],

@@ -8,9 +8,12 @@ from typing import Any, Final
 
 from axisfold.errors import ScheduleError
 from axisfold.schedule.primitives.bind import bind
+from axisfold.schedule.primitives.cache_read import cache_read
+from axisfold.schedule.primitives.cache_write import cache_write
 from axisfold.schedule.primitives.compute_at import compute_at
 from axisfold.schedule.primitives.compute_inline import compute_inline
 from axisfold.schedule.primitives.compute_root import compute_root
+from axisfold.schedule.primitives.create_group import Group, create_group
 from axisfold.schedule.primitives.double_buffer import double_buffer
 from axisfold.schedule.primitives.fuse import fuse
 from axisfold.schedule.primitives.parallel import parallel
@@ -40,6 +43,8 @@ PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
     "unroll": unroll,
     "parallel": parallel,
     "bind": bind,
+    "cache_read": cache_read,
+    "cache_write": cache_write,
     "compute_at": compute_at,
     "compute_inline": compute_inline,
     "compute_root": compute_root,
@@ -95,6 +100,23 @@ class Schedule:
         """Factor a reduction; see :func:`axisfold.schedule.primitives.rfactor.rfactor`."""
         first = tensor[0] if isinstance(tensor, tuple) else tensor
         return self.apply("rfactor", self[first], axis, factor_axis=factor_axis)
+
+    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+        """Let consumers read a copy; see the primitive ``cache_read``."""
+        return self.apply("cache_read", self[tensor], tensor, scope, readers)  # type: ignore[no-any-return]
+
+    def cache_write(self, tensor: Any, scope: str) -> Any:
+        """Compute elsewhere and copy into place; see the primitive ``cache_write``."""
+        first = tensor[0] if isinstance(tensor, (tuple, list)) else tensor
+        return self.apply("cache_write", self[first], tensor, scope)
+
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
+        """Return stages to attach together; see the primitive ``create_group``."""
+        return create_group(self, outputs, inputs, include_inputs)
+
+    def normalize(self) -> Schedule:
+        """Return the schedule; te scripts call it, and there is nothing to do."""
+        return self
 
     def apply(self, primitive: str, stage: Stage, *args: Any, **kwargs: Any) -> Any:
         """Run a primitive and record it; a refused one leaves schedule and trace unchanged."""

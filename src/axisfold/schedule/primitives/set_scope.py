@@ -37,10 +37,15 @@ def set_scope(schedule: Schedule, stage: Stage, scope: str) -> None:
     2. ``scope`` is one of the four (S192).
     """
     check_intermediate(stage, "set_scope", "S191")
+    check_scope(scope, f"set_scope of stage {stage.name!r}")
+    stage.scope = scope  # type: ignore[assignment]
+
+
+def check_scope(scope: str, where: str) -> None:
+    """Refuse an unknown scope (S192)."""
     if scope not in SCOPES:
         raise ScheduleError(
-            f"set_scope of stage {stage.name!r}: there is no scope {scope!r}.",
+            f"{where}: there is no scope {scope!r}.",
             code="S192",
             hint=f"Use one of {', '.join(SCOPES)}.",
         )
-    stage.scope = scope  # type: ignore[assignment]
