@@ -6,9 +6,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, NoReturn, overload
 
+from axisfold.codegen import c
 from axisfold.codegen.llvm import PARALLEL, emit_kernel, scalar_parameters, symbol
+from axisfold.errors import UnsupportedError
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import device, legible
@@ -135,12 +137,57 @@ class Function:
         compiled.run(addresses, [values[v] for v in compiled.scalars])
 
 
+@dataclass(frozen=True, slots=True)
+class CSource:
+    """A schedule as C11 source, for people who compile it themselves.
+
+    Attributes
+    ----------
+    ir
+        The loop IR.
+    target
+        What it was made for.
+    """
+
+    ir: Kernel
+    target: Target
+
+    def source(self) -> str:
+        """Return the source: one function, and a comment that says how it is called."""
+        return c.emit_kernel(device(self.ir))
+
+    def __call__(self, *arrays: Any) -> NoReturn:
+        """Refuse: there is source and no machine code.
+
+        Raises
+        ------
+        UnsupportedError
+            ``X102``: always.
+        """
+        name = c.symbol(self.ir)
+        raise UnsupportedError(
+            f"kernel {name!r} was built for target 'c', which is source and cannot be called.",
+            code="X102",
+            hint=f"Write .source() to {name}.c and compile it (cc -std=c11 -O3 -ffp-contract=off "
+            f"-c {name}.c), or build for target 'llvm'.",
+        )
+
+
+# A literal "c" is a str too; the first signature that fits counts.
+@overload
+def build(  # type: ignore[overload-overlap]
+    schedule: Schedule, args: Sequence[Any], target: Literal["c"], name: str = ...
+) -> CSource: ...
+@overload
+def build(
+    schedule: Schedule, args: Sequence[Any], target: Target | str = ..., name: str = ...
+) -> Function: ...
 def build(
     schedule: Schedule,
     args: Sequence[Any],
     target: Target | str = "llvm",
     name: str = "default_function",
-) -> Function:
+) -> Function | CSource:
     """Compile a schedule.
 
     Parameters
@@ -150,7 +197,7 @@ def build(
     args
         Placeholders and outputs in calling order.
     target
-        What to compile for; ``"llvm"``.
+        What to compile for: ``"llvm"`` to run here, ``"c"`` for source.
     name
         Symbol of the function.
 
@@ -158,9 +205,12 @@ def build(
     -------
     Function
         Call it with one NumPy array for each of ``args``.  Extents are bound from shapes.
+        For target ``"c"`` a :class:`CSource`, of which ``source()`` is the program.
     """
     chosen = parse(target)
     declared = Compiled(legible(schedule, args, name))
+    if chosen.kind == "c":
+        return CSource(declared.ir, chosen)
     general = Compiled(legible(schedule, args, name, any_layout=True))
     _ = declared.entry  # compile now, so that the first call is as fast as the others
     return Function(declared, general, chosen)

@@ -15,7 +15,7 @@ class Target:
     Parameters
     ----------
     kind
-        ``"llvm"``: the host's CPU through LLVM.
+        ``"llvm"``: the host's CPU through LLVM; ``"c"``: C11 source.
     vector_bytes
         Bytes of the widest vector that schedules should use.
     """
@@ -37,8 +37,10 @@ def parse(spec: Target | str) -> Target:
     """
     if isinstance(spec, Target):
         return spec
-    if spec != "llvm":
+    if spec not in ("llvm", "c"):
         raise UnsupportedError(
-            f"target {spec!r} is not available in this release.", code="X101", hint="Use 'llvm'."
+            f"target {spec!r} is not available in this release.",
+            code="X101",
+            hint="Use 'llvm' or 'c'.",
         )
-    return Target("llvm")
+    return Target(spec)

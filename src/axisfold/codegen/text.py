@@ -200,10 +200,6 @@ class Lines:
             self.depth -= 1
             self.emit(f"}}{tail}")
 
-    def otherwise(self) -> None:
-        """Turn the block just closed into one with an ``else``, still to be opened."""
-        self.lines.pop()
-
     def text(self) -> str:
         """Return everything, with a newline at the end."""
         return "\n".join(self.lines) + "\n"

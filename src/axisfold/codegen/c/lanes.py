@@ -45,9 +45,17 @@ def scalarize_lanes(kernel: Kernel) -> Kernel:
     return Kernel(kernel.name, kernel.params, kernel.outputs, _Scalarizer().stmt(kernel.body))
 
 
-def is_zeroed(buffer: Buffer) -> bool:
-    """Return whether a buffer made here must start as zeros (none of ours does)."""
-    return False
+def partly_written(kernel: Kernel) -> frozenset[Buffer]:
+    """Return the buffers of which a mask may leave elements out that are read all the same.
+
+    Vector loads of private memory have no mask: the lanes left out are read and then dropped.  C
+    wants them to have a value.
+    """
+    return frozenset(
+        node.buffer
+        for node in post_order(kernel.body)
+        if isinstance(node, Store) and node.mask is not None and node.buffer.scope == "local"
+    )
 
 
 class _Scalarizer:
@@ -62,9 +70,8 @@ class _Scalarizer:
                 return self.let(stmt)
             case Seq():
                 return build.seq(*(self.stmt(s) for s in stmt.body))
-            case For() | If() | Allocate():
-                parts = [self._part(c) for c in children(stmt)]
-                return rebuild(stmt, parts)
+            case For() | If() | Allocate() | Attr() | AllReduce():
+                return rebuild(stmt, [self._part(c) for c in children(stmt)])
             case Attr() | AllReduce():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
 
@@ -156,7 +163,7 @@ class _Scalarizer:
                 read = Load(node.buffer, parts[0], None, node.align)
                 return read if node.mask is None else IfThenElse(parts[1], read, _zero(read.dtype))
             case _:
-                raise TypeError(f"{type(node).__name__} is no node of a device program")
+                raise InternalError(f"{type(node).__name__} is no node of a device program")
 
 
 def _lane() -> Var:
