@@ -37,7 +37,9 @@ def _largest(dtype: DType) -> Any:
 
 
 def _least(dtype: DType) -> Any:
-    return complex(-highest_part(dtype), -highest_part(dtype)) if dtype.is_complex else lowest(dtype)
+    return (
+        complex(-highest_part(dtype), -highest_part(dtype)) if dtype.is_complex else lowest(dtype)
+    )
 
 
 def highest_part(dtype: DType) -> float:
@@ -229,7 +231,12 @@ def real_inexact(dtype: DType) -> DType:
 SUM = Reducer("sum", {"s": "compensated"}, 0, lambda x: x, _add("s"))
 PROD = Reducer("prod", {"p": "acc"}, 1, lambda x: x, lambda a, b: a.p * b.p)
 MEAN = Reducer(
-    "mean", {"s": "compensated"}, 0, lambda x: x, _add("s"), lambda a, count: a.s / te.cast(FLOAT64, count)
+    "mean",
+    {"s": "compensated"},
+    0,
+    lambda x: x,
+    _add("s"),
+    lambda a, count: a.s / te.cast(FLOAT64, count),
 )
 MIN = Reducer(
     "min", {"v": "input"}, _largest, lambda x: x, lambda a, b: te.minimum(a.v, b.v),
@@ -276,17 +283,55 @@ _ROWS: Final = (
     Row("sum", "Sum of elements.", lambda: SUM, summed, takes_dtype=True),
     Row("prod", "Product of elements.", lambda: PROD, summed, takes_dtype=True),
     Row("mean", "Arithmetic mean.", lambda: MEAN, inexact, inexact, takes_dtype=True),
-    Row("var", "Variance, with n - correction degrees of freedom.", variance, real_inexact, inexact, takes_dtype=True),
-    Row("std", "Standard deviation, with n - correction degrees of freedom.", deviation, real_inexact, inexact, takes_dtype=True),
+    Row(
+        "var",
+        "Variance, of n - correction degrees of freedom.",
+        variance,
+        real_inexact,
+        inexact,
+        takes_dtype=True,
+    ),
+    Row(
+        "std",
+        "Standard deviation, of n - correction degrees of freedom.",
+        deviation,
+        real_inexact,
+        inexact,
+        takes_dtype=True,
+    ),
     Row("min", "Smallest element.", lambda: MIN, same, needs_elements=True),
     Row("max", "Largest element.", lambda: MAX, same, needs_elements=True),
-    Row("argmin", "Index of the first smallest element.", lambda: ARGMIN, lambda d: INT64, needs_elements=True),
-    Row("argmax", "Index of the first largest element.", lambda: ARGMAX, lambda d: INT64, needs_elements=True),
+    Row(
+        "argmin",
+        "Index of the first smallest element.",
+        lambda: ARGMIN,
+        lambda d: INT64,
+        needs_elements=True,
+    ),
+    Row(
+        "argmax",
+        "Index of the first largest element.",
+        lambda: ARGMAX,
+        lambda d: INT64,
+        needs_elements=True,
+    ),
     Row("any", "Whether any element is true.", lambda: ANY, lambda d: BOOL),
     Row("all", "Whether all elements are true.", lambda: ALL, lambda d: BOOL),
-    Row("count_nonzero", "Number of elements that differ from zero.", lambda: COUNT_NONZERO, lambda d: INT64),
-    Row("logsumexp", "Logarithm of the sum of exponentials.", lambda: LOGSUMEXP, inexact, inexact, takes_complex=False),
+    Row(
+        "count_nonzero",
+        "Number of elements that differ from zero.",
+        lambda: COUNT_NONZERO,
+        lambda d: INT64,
+    ),
+    Row(
+        "logsumexp",
+        "Logarithm of the sum of exponentials.",
+        lambda: LOGSUMEXP,
+        inexact,
+        inexact,
+        takes_complex=False,
+    ),
     Row("norm", "Euclidean norm.", lambda: NORM, real_inexact, inexact),
-)  # fmt: skip
+)
 
 CATALOG: Final[dict[str, Row]] = {row.name: row for row in _ROWS}

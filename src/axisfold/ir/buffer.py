@@ -78,7 +78,7 @@ class Buffer:
 
     @property
     def is_on_stack(self) -> bool:
-        """Whether a CPU keeps it in registers or on the stack: small, constant and of one thread."""
+        """Whether a CPU keeps it on the stack or in registers: small, constant, one thread's."""
         count = 1
         for extent in self.allocated_extents:
             value = getattr(extent, "value", None)

@@ -184,9 +184,11 @@ class _Printer:
         values = ", ".join(self.expr(e) for e in stmt.values)
         targets = ", ".join(self.name(b) for b in stmt.targets)
         threads = ", ".join(self.expr(v) for v in stmt.threads)
-        operands = f"{len(stmt.values)}u32, {values}, {self.expr(stmt.condition)}, {targets}, {threads}"
+        condition = self.expr(stmt.condition)
+        operands = f"{len(stmt.values)}u32, {values}, {condition}, {targets}, {threads}"
+        scope = "@tir.reinterpret(0u64, dtype=handle)"
         return [
-            'attr [meta[tir.CommReducer][0]] "reduce_scope" = @tir.reinterpret(0u64, dtype=handle);',
+            f'attr [meta[tir.CommReducer][0]] "reduce_scope" = {scope};',
             f"@tir.tvm_thread_allreduce({operands}, dtype=handle)",
         ]
 

@@ -12,7 +12,7 @@ from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.walk import post_order, rewrite, substitute
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Attachment, Stage
-from axisfold.tensor.compute import ComputeOp
+from axisfold.tensor.compute import Body, ComputeOp
 from axisfold.tensor.tensor import Tensor, TensorLoad
 
 Values = dict[Tensor, tuple[tuple[Var, ...], Expr]]
@@ -63,7 +63,7 @@ def _inlined_op(op: ComputeOp, values: Values) -> ComputeOp:
                     )
     body = tuple(_inlined_expr(e, values) for e in op.body)
     same = all(new is old for new, old in zip(body, op.body, strict=True))
-    return op if same else replace(op, body=body, _outputs=[])
+    return op if same else replace(op, body=Body(body), _outputs=[])
 
 
 def _inlined_expr(expr: Expr, values: Values) -> Expr:

@@ -128,6 +128,7 @@ class Nest:
         }
 
     def build(self) -> Stmt:
+        """Return the whole nest."""
         return self._level(0)
 
     def _level(self, level: int) -> Stmt:

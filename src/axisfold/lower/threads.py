@@ -34,6 +34,7 @@ class CrossThread:
         self.condition = build.all_of([*nest.guards, reduction.condition])
 
     def build(self) -> Stmt:
+        """Return the statement inside the data loops."""
         nest = self.nest
         partial = self._temporaries("normal_reduce_temp") if self.serial else []
         totals = self._temporaries("reduce_temp")
@@ -63,7 +64,7 @@ class CrossThread:
         where = nest.resolve(self.reduction.condition)
         if not build.is_const(where, True):
             body = If(where, body)
-        body = nest.guarded(nest.guards, body, nest.resolve)
+        body = nest.guarded(nest.guards, body)
         for leaf in reversed(self.serial):
             body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body))
         return build.seq(store_all(partial, here, list(self.reduction.combiner.identity)), body)

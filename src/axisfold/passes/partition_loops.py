@@ -65,7 +65,8 @@ def partition_loops(kernel: Kernel) -> Kernel:
 class _Found:
     """A guard inside a loop, with the domains of the loops between.
 
-    ``inner`` are the variables of these loops, ``serial`` those of the serial and parallel ones among them.
+    ``inner`` are the variables of these loops, ``serial`` those of the serial and parallel
+    ones among them.
     """
 
     condition: Expr

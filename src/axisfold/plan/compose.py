@@ -122,7 +122,9 @@ class Composer:
         }
         mapping[self.traced.tile_count] = self._tile_length(here[-1], rows)
         source = [substitute(e, mapping) for e in self.traced.tile_state]
-        state = make_compute("state", tuple(kept), make_reduce(self.traced.combiner, source, folded))
+        state = make_compute(
+            "state", tuple(kept), make_reduce(self.traced.combiner, source, folded)
+        )
         results = self.finalize(state).outputs
         return Graph(inputs, index, state.outputs, results, tuple(tiles))
 
@@ -195,7 +197,7 @@ class Composer:
     def elements(
         self, inputs: Sequence[Sequence[Tensor]], here: Sequence[Expr], index: Tensor | None
     ) -> dict[Var, Expr]:
-        """Return what the traced element and index variables stand for at loop position ``here``."""
+        """Return what traced elements and their index stand for at the loops' position."""
         place = here if self.layout.kept else here[1:]
         mapping: dict[Var, Expr] = {
             variable: tensor[tuple(place)]
@@ -227,6 +229,3 @@ class Composer:
     @staticmethod
     def _axis(name: str, extent: Expr, kind: str) -> Axis:
         return make_axis(name, build.const(0, INT64), extent, kind)  # type: ignore[arg-type]
-
-
-

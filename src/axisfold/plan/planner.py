@@ -84,7 +84,9 @@ def make_plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Pla
     schedule = create_schedule(graph.results[0].op)
     if any(stage.op is graph.state[0].op for stage in schedule.stages):
         rule.schedule(schedule, graph, traced, target)  # else no result reads the state
-    kernel = legible(schedule, graph.args, f"{rule.name}_fold", compact=_real_results(traced, graph))
+    kernel = legible(
+        schedule, graph.args, f"{rule.name}_fold", compact=_real_results(traced, graph)
+    )
     return Plan(layout, rule, graph, schedule, Compiled(kernel))
 
 

@@ -54,8 +54,8 @@ def leaf_position(stage: Stage, axis: Any, primitive: str) -> int:
     Raises
     ------
     ScheduleError
-        ``S101``: no axis; ``S102``: already split or fused; ``S103``: an axis of another stage, or of
-        this one before rfactor.
+        ``S101``: no axis; ``S102``: already split or fused; ``S103``: an axis of another stage,
+        or of this one before rfactor.
     """
     if not isinstance(axis, Axis):
         raise ScheduleError(f"{primitive}: {axis!r} is not an axis.", code="S101")
@@ -67,7 +67,8 @@ def leaf_position(stage: Stage, axis: Any, primitive: str) -> int:
             made = " and ".join(repr(child.name) for child in relation.children)
             how = "split into" if len(relation.children) > 1 else "fused into"
             raise ScheduleError(
-                f"{primitive}: axis {axis.name!r} of stage {stage.name!r} was already {how} {made}.",
+                f"{primitive}: axis {axis.name!r} of stage {stage.name!r} was already {how} "
+                f"{made}.",
                 code="S102",
                 hint="Use one of these." if len(relation.children) > 1 else "Use that.",
             )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The algebra of splits and fuses: extents downwards, index values upwards, and the guards between."""
+"""The algebra of splits and fuses: extents down, index values up, and the guards between."""
 
 from __future__ import annotations
 

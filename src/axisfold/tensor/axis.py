@@ -153,7 +153,7 @@ class ThreadAxis(Operators):
         return f"ThreadAxis({self.tag})"
 
 
-THREAD_TAGS: Final = tuple(f"{level}.{axis}" for level in ("blockIdx", "threadIdx") for axis in "xyz")
+THREAD_TAGS: Final = tuple(f"{unit}.{axis}" for unit in ("blockIdx", "threadIdx") for axis in "xyz")
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "") -> ThreadAxis:
@@ -186,7 +186,5 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "") -> ThreadAxis:
     pair = dom if isinstance(dom, (tuple, list)) else (0, dom)
     low, high = (as_index(end) for end in pair) if len(pair) == 2 else (None, None)
     if low is None or high is None or not build.is_const(low, 0):
-        raise ExpressionError(
-            f"thread_axis {tag}: {dom!r} is no range (0, extent).", code="E252"
-        )
+        raise ExpressionError(f"thread_axis {tag}: {dom!r} is no range (0, extent).", code="E252")
     return ThreadAxis(Var(name or tag, high.dtype), tag, high)

@@ -24,9 +24,7 @@ def bind(schedule: Schedule, stage: Stage, axis: Axis, thread: ThreadAxis) -> No
 
     After ``bind(i.inner, te.thread_axis("threadIdx.x"))``::
 
-        attr [IterVar(threadIdx.x: int32, (nullptr), "ThreadIndex", "threadIdx.x")] "thread_extent" = 32 {
-          … threadIdx.x …
-        }
+        attr [IterVar(threadIdx.x…)] "thread_extent" = 32 { … threadIdx.x … }
 
     Stages that share a thread axis share the threads.  A bound reduce axis makes a cross-thread
     reduction: each thread folds its part, then the parts are combined.
@@ -59,7 +57,8 @@ def bind(schedule: Schedule, stage: Stage, axis: Axis, thread: ThreadAxis) -> No
                 code="S243",
                 hint="Fuse the two axes, or use another tag.",
             )
-    declared, extent = build.as_int(thread.extent) if thread.extent is not None else None, build.as_int(axis.extent)
+    declared = None if thread.extent is None else build.as_int(thread.extent)
+    extent = build.as_int(axis.extent)
     if declared is not None and extent is not None and declared != extent:
         raise ScheduleError(
             f"{where}: {thread.tag} was declared with extent {declared}, the axis has {extent}.",

@@ -14,7 +14,7 @@ from axisfold.ir.walk import rewrite
 from axisfold.schedule.primitives.set_scope import check_scope
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis, make_axis
-from axisfold.tensor.compute import ComputeOp, make_compute
+from axisfold.tensor.compute import Body, ComputeOp, make_compute
 from axisfold.tensor.tensor import Operation, Tensor, TensorLoad
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def cache_read(
     check_scope(scope, f"cache_read of tensor {tensor.name!r}")
     given = list(readers) if isinstance(readers, (tuple, list)) else [readers]
     stages = [schedule[reader] for reader in given]
-    names = {id(t) for t in (*stage.op.outputs, *stage.origin_op.outputs) if t.value_index == tensor.value_index}
+    known = (*stage.op.outputs, *stage.origin_op.outputs)
+    names = {id(t) for t in known if t.value_index == tensor.value_index}
     where = f"cache_read of tensor {tensor.name!r}"
     if not stages:
         raise ScheduleError(f"{where}: no reader was given.", code="S251")
@@ -75,7 +76,8 @@ def _copy(schedule: Schedule, tensor: Tensor, scope: str) -> Tensor:
         make_axis(f"ax{n}", build.const(0, e.dtype), e, "data") for n, e in enumerate(tensor.shape)
     ]
     value = tensor[tuple(a.var for a in axes)]
-    return make_compute(unused_name(schedule, f"{tensor.name}.{scope}"), tuple(axes), [value]).output(0)
+    name = unused_name(schedule, f"{tensor.name}.{scope}")
+    return make_compute(name, tuple(axes), [value]).output(0)
 
 
 def unused_name(schedule: Schedule, name: str) -> str:
@@ -97,4 +99,4 @@ def _reading(op: Operation, names: set[int], copy: Tensor) -> ComputeOp:
     body: Sequence[Expr] = [rewrite(e, rule) for e in op.body]
     if not isinstance(op, ComputeOp):
         raise ScheduleError(f"stage {op.name!r} is a placeholder.", code="S251")
-    return replace(op, body=tuple(body), _outputs=[])
+    return replace(op, body=Body(body), _outputs=[])

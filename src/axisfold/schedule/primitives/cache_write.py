@@ -17,7 +17,7 @@ from axisfold.schedule.primitives.set_scope import check_scope
 from axisfold.schedule.relations import axis_values, child_values, leaf_domains, split_guards
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis, make_axis
-from axisfold.tensor.compute import ComputeOp, make_compute
+from axisfold.tensor.compute import Body, ComputeOp, make_compute
 from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Tensor
 
@@ -70,7 +70,7 @@ def cache_write(schedule: Schedule, stage: Stage, tensor: Any, scope: str) -> An
     made = Stage(schedule, cache)
     made.scope = scope  # type: ignore[assignment]
     schedule.stages.insert(schedule.stages.index(stage), made)
-    stage.op = replace(op, reduce_axis=(), body=tuple(loads), _outputs=[])
+    stage.op = replace(op, reduce_axis=(), body=Body(loads), _outputs=[])
     stage.leaf_axes = [leaf for leaf in stage.leaf_axes if leaf.kind == "data"]
     results: tuple[Tensor, ...] = cache.outputs
     return results if isinstance(tensor, (tuple, list)) else results[0]

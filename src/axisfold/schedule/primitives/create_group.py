@@ -35,7 +35,8 @@ def create_group(
 
     Before::
 
-        s[T].compute_at(s[B], i); s[U].compute_at(s[B], i)
+        s[T].compute_at(s[B], i)
+        s[U].compute_at(s[B], i)
 
     With a group::
 

@@ -11,7 +11,7 @@ from axisfold.ir import build
 from axisfold.ir.walk import uses
 from axisfold.schedule.checks import leaf_position
 from axisfold.schedule.stage import Fuse, Singleton, Stage
-from axisfold.tensor.axis import Axis, make_axis
+from axisfold.tensor.axis import Axis, AxisKind, make_axis
 
 if TYPE_CHECKING:
     from axisfold.schedule.schedule import Schedule
@@ -93,8 +93,9 @@ def _singleton(stage: Stage) -> Axis:
 def _pair(stage: Stage, outer: Axis, inner: Axis) -> Axis:
     position = stage.leaf_axes.index(outer)
     extent = simplify(outer.extent * inner.extent)
-    kind = "reduce" if "reduce" in (outer.kind, inner.kind) else "data"
-    fused = make_axis(f"{outer.name}.{inner.name}.fused", build.const(0, extent.dtype), extent, kind)  # type: ignore[arg-type]
+    kind: AxisKind = "reduce" if "reduce" in (outer.kind, inner.kind) else "data"
+    name = f"{outer.name}.{inner.name}.fused"
+    fused = make_axis(name, build.const(0, extent.dtype), extent, kind)
     stage.relations.append(Fuse(outer, inner, fused))
     stage.leaf_axes[position : position + 2] = [fused]
     return fused

@@ -176,7 +176,9 @@ class _Partial:
         """Return the parts of the touched axes that stay folded, and the guards of splits."""
         stage, touched = self.stage, set(self.touched)
         relations = [
-            r for r in stage.relations if touched & {a for p in r.parents for a in stage.roots_of(p)}
+            r
+            for r in stage.relations
+            if any(touched & set(stage.roots_of(parent)) for parent in r.parents)
         ]
         roots = {root: substitute(root.extent, self.renamed) for root in self.touched}
         extents = leaf_domains(roots, relations)

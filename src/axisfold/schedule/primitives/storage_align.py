@@ -19,11 +19,11 @@ def storage_align(schedule: Schedule, stage: Stage, axis: Axis, factor: int, off
 
     Before, for a tensor of (n, 64)::
 
-        T[((i*64) + j)]
+        T[((i * 64) + j)]
 
     After ``s[T].storage_align(T.op.axis[0], 32, 1)``::
 
-        T[((i*65) + j)]
+        T[((i * 65) + j)]
 
     Neighbouring rows then start in different banks of shared memory or sets of a cache.
 
