@@ -170,10 +170,6 @@ def _norm(a: Any) -> Any:
     return te.select(big > 0.0, large, te.select(no_small, middle, both))
 
 
-def _add(field: str) -> Callable[[Any, Any], Any]:
-    return lambda a, b: {field: getattr(a, field) + getattr(b, field)}
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """One named reduction.
@@ -228,56 +224,96 @@ def real_inexact(dtype: DType) -> DType:
     return DType("float", dtype.bits // 2) if dtype.is_complex else inexact(dtype)
 
 
-SUM = Reducer("sum", {"s": "compensated"}, 0, lambda x: x, _add("s"))
-PROD = Reducer("prod", {"p": "acc"}, 1, lambda x: x, lambda a, b: a.p * b.p)
+SUM = Reducer(
+    "sum", state={"s": "compensated"}, identity=0, lift=lambda x: x, combine=lambda a, b: a.s + b.s
+)
+PROD = Reducer(
+    "prod", state={"p": "acc"}, identity=1, lift=lambda x: x, combine=lambda a, b: a.p * b.p
+)
 MEAN = Reducer(
     "mean",
-    {"s": "compensated"},
-    0,
-    lambda x: x,
-    _add("s"),
-    lambda a, count: a.s / te.cast(FLOAT64, count),
+    state={"s": "compensated"},
+    identity=0,
+    lift=lambda x: x,
+    combine=lambda a, b: a.s + b.s,
+    finalize=lambda a, count: a.s / te.cast(FLOAT64, count),
 )
 MIN = Reducer(
-    "min", {"v": "input"}, _largest, lambda x: x, lambda a, b: te.minimum(a.v, b.v),
+    "min",
+    state={"v": "input"},
+    identity=_largest,
+    lift=lambda x: x,
+    combine=lambda a, b: te.minimum(a.v, b.v),
     facts=("idempotent", "exact"),
-)  # fmt: skip
+)
 MAX = Reducer(
-    "max", {"v": "input"}, _least, lambda x: x, lambda a, b: te.maximum(a.v, b.v),
+    "max",
+    state={"v": "input"},
+    identity=_least,
+    lift=lambda x: x,
+    combine=lambda a, b: te.maximum(a.v, b.v),
     facts=("idempotent", "exact"),
-)  # fmt: skip
+)
 ARGMIN = Reducer(
-    "argmin", {"i": "int64", "v": "input"}, {"i": FIRST_INDEX_OF_NONE, "v": _largest},
-    lambda x, index: {"i": index, "v": x}, _better_first(te.less),
-    lambda a: a.i, facts=("idempotent", "exact"),
-)  # fmt: skip
+    "argmin",
+    state={"i": "int64", "v": "input"},
+    identity={"i": FIRST_INDEX_OF_NONE, "v": _largest},
+    lift=lambda x, index: {"i": index, "v": x},
+    combine=_better_first(te.less),
+    finalize=lambda a: a.i,
+    facts=("idempotent", "exact"),
+)
 ARGMAX = Reducer(
-    "argmax", {"i": "int64", "v": "input"}, {"i": FIRST_INDEX_OF_NONE, "v": _least},
-    lambda x, index: {"i": index, "v": x}, _better_first(lambda a, b: te.less(b, a)),
-    lambda a: a.i, facts=("idempotent", "exact"),
-)  # fmt: skip
+    "argmax",
+    state={"i": "int64", "v": "input"},
+    identity={"i": FIRST_INDEX_OF_NONE, "v": _least},
+    lift=lambda x, index: {"i": index, "v": x},
+    combine=_better_first(lambda a, b: te.less(b, a)),
+    finalize=lambda a: a.i,
+    facts=("idempotent", "exact"),
+)
 ANY = Reducer(
-    "any", {"v": "bool"}, False, te.not_zero, lambda a, b: te.any(a.v, b.v),
+    "any",
+    state={"v": "bool"},
+    identity=False,
+    lift=te.not_zero,
+    combine=lambda a, b: te.any(a.v, b.v),
     facts=("idempotent", "exact", "absorbing"),
-)  # fmt: skip
+)
 ALL = Reducer(
-    "all", {"v": "bool"}, True, te.not_zero, lambda a, b: te.all(a.v, b.v),
+    "all",
+    state={"v": "bool"},
+    identity=True,
+    lift=te.not_zero,
+    combine=lambda a, b: te.all(a.v, b.v),
     facts=("idempotent", "exact", "absorbing"),
-)  # fmt: skip
+)
 COUNT_NONZERO = Reducer(
-    "count_nonzero", {"n": "int64"}, 0, lambda x: te.cast(INT64, te.not_zero(x)), _add("n"),
+    "count_nonzero",
+    state={"n": "int64"},
+    identity=0,
+    lift=lambda x: te.cast(INT64, te.not_zero(x)),
+    combine=lambda a, b: a.n + b.n,
     facts=("exact",),
-)  # fmt: skip
+)
 LOGSUMEXP = Reducer(
-    "logsumexp", {"m": "acc", "s": "acc"}, {"m": -float("inf"), "s": 0}, lambda x: {"m": x, "s": 1.0},
-    _merge_logsumexp, lambda a: a.m + te.log(a.s), absorb=_absorb_logsumexp,
+    "logsumexp",
+    state={"m": "acc", "s": "acc"},
+    identity={"m": -float("inf"), "s": 0},
+    lift=lambda x: {"m": x, "s": 1.0},
+    combine=_merge_logsumexp,
+    finalize=lambda a: a.m + te.log(a.s),
+    absorb=_absorb_logsumexp,
     tile=_tile_logsumexp,
-)  # fmt: skip
+)
 NORM = Reducer(
-    "norm", {"big": "float64", "medium": "float64", "small": "float64"},
-    {"big": 0, "medium": 0, "small": 0}, _lift_norm,
-    lambda a, b: {k: getattr(a, k) + getattr(b, k) for k in ("big", "medium", "small")}, _norm,
-)  # fmt: skip
+    "norm",
+    state={"big": "float64", "medium": "float64", "small": "float64"},
+    identity={"big": 0, "medium": 0, "small": 0},
+    lift=_lift_norm,
+    combine=lambda a, b: {k: getattr(a, k) + getattr(b, k) for k in ("big", "medium", "small")},
+    finalize=_norm,
+)
 
 _ROWS: Final = (
     Row("sum", "Sum of elements.", lambda: SUM, summed, takes_dtype=True),
