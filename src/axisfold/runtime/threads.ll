@@ -25,6 +25,7 @@
 @wanted = internal global i64 0
 @busy = internal global i64 0
 @forks = internal global i64 0
+@chunk_work = internal global i64 $chunk_work
 @main = internal global i64 0
 @error = internal global [3 x ptr] zeroinitializer
 
@@ -68,7 +69,8 @@ some:
   %exact = extractvalue { i64, i1 } %product, 0
   %is.huge = extractvalue { i64, i1 } %product, 1
   %total = select i1 %is.huge, i64 -1, i64 %exact
-  %worth = udiv i64 %total, $chunk_work
+  %least = load atomic i64, ptr @chunk_work monotonic, align 8
+  %worth = udiv i64 %total, %least
   %capped = call i64 @llvm.umin.i64(i64 %worth, i64 $most_chunks)
   %parts = call i64 @llvm.umin.i64(i64 %capped, i64 %rounds)
   %is.small = icmp ult i64 %parts, 2
@@ -378,6 +380,12 @@ define i32 @axisfold_resize(i64 %workers) nounwind {
   store atomic i64 %workers, ptr @wanted monotonic, align 8
   %woken = call i32 @pthread_cond_broadcast(ptr @work)
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  ret i32 0
+}
+
+; From how much work on a loop is worth a chunk of its own.
+define i32 @axisfold_set_chunk_work(i64 %work) nounwind {
+  store atomic i64 %work, ptr @chunk_work monotonic, align 8
   ret i32 0
 }
 

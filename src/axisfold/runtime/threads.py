@@ -81,6 +81,10 @@ class Pool:
         main = threading.main_thread().ident or 0
         self._call("axisfold_reset", ctypes.c_int32, main)
 
+    def set_chunk_work(self, work: int = CHUNK_WORK) -> None:
+        """Set how much work a chunk has at least; 1 lets small tests run on all threads."""
+        self._call("axisfold_set_chunk_work", ctypes.c_int32, max(1, work))
+
     @property
     def workers(self) -> int:
         """How many workers live now."""
