@@ -13,8 +13,7 @@ struct widen {
 };
 
 /// partials[b] = sum of the share of block b. Any number of blocks and threads is right.
-extern "C" __global__ void block_sum(const float* data, double* partials,
-                                     axisfold::index_t count) {
+extern "C" __global__ void block_sum(const float* data, double* partials, axisfold::index_t count) {
   using namespace axisfold;
   double total = grid_fold(data, count, widen{}, plus<double>{});
   total = block_reduce(total, plus<double>{});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel primitives: the sum over an axis that is not the last. A thread owns a column and walks down
-// its rows; the rows may be split over blocks, whose partial results a second launch reduces.
+// Kernel primitives: the sum over an axis that is not the last. A thread owns a column and walks
+// down its rows; the rows may be split over blocks, whose partial results a second launch reduces.
 // Picture: docs/img/header/higher_dim.svg
 #include <axisfold/kps.cuh>
 

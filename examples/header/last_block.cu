@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch: each block draws a ticket when its partial result is written, and the block that draws
-// the last one folds them all, in the order of their index.
+// One launch: each block draws a ticket when its partial result is written, and the block that
+// draws the last one folds them all, in the order of their index.
 // Picture: docs/img/header/last_block.svg
 #include <axisfold/grid_fold.cuh>
 #include <axisfold/last_block.cuh>

@@ -5,8 +5,8 @@
 #include <axisfold/operators.cuh>
 #include <axisfold/warp_reduce.cuh>
 
-/// partials[w] = sum of the elements of warp w of the grid. The last warp of a block may be partial:
-/// warp_reduce names the lanes that exist and needs no padding.
+/// partials[w] = sum of the elements of warp w of the grid. The last warp of a block may be
+/// partial: warp_reduce names the lanes that exist and needs no padding.
 extern "C" __global__ void warp_shuffle(const float* data, float* partials,
                                         axisfold::index_t count) {
   using namespace axisfold;

@@ -148,7 +148,8 @@ extern "C" __global__ void cumsum(const affine* x, affine* out) {
   const uint32 high = low + blockDim.x;
   const affine in[2] = {x[low], x[high]};
   affine result[2];
-  kps::Cumsum<affine, affine>(result, in, compose{});
+  const affine others[2] = {in[1], in[0]};
+  kps::Cumsum<affine, affine>(result, others, compose{});
   kps::Cumsum<affine, affine>(result, in, compose{});
   out[low] = result[0];
   out[high] = result[1];

@@ -276,8 +276,8 @@ class Block {
     for (std::size_t i = 0; i < fibres_.size(); ++i) {
       const Fibre& other = fibres_[i];
       if (other.state == State::at_barrier) {
-        fail("divergent barrier: this thread returned while thread " + name(other) +
-             " waits at " + other.site.text());
+        fail("divergent barrier: this thread returned while thread " + name(other) + " waits at " +
+             other.site.text());
       }
       if (other.state == State::at_exchange && i / 32 == warp && other.mask >> current_ % 32 & 1u) {
         fail("shuffle at " + other.site.text() + ": the mask names lane " +
@@ -311,8 +311,8 @@ class Block {
       } else if (fibre.kind != Exchange::sync) {
         const unsigned source = source_lane(fibre, lane);
         if ((mask >> source & 1u) == 0) {
-          fail("shuffle at " + site.text() + ": lane " + std::to_string(lane) +
-               " reads lane " + std::to_string(source) + ", which the mask does not name");
+          fail("shuffle at " + site.text() + ": lane " + std::to_string(lane) + " reads lane " +
+               std::to_string(source) + ", which the mask does not name");
         }
         fibre.value = values[source];
       }
@@ -327,11 +327,20 @@ class Block {
     const unsigned argument = static_cast<unsigned>(fibre.argument);
     unsigned source = lane;
     switch (fibre.kind) {
-      case Exchange::index: source = first + argument % width; break;
-      case Exchange::down: source = lane + argument; break;
-      case Exchange::up: source = lane - argument; break;
-      case Exchange::xor_: source = lane ^ argument; break;
-      default: break;
+      case Exchange::index:
+        source = first + argument % width;
+        break;
+      case Exchange::down:
+        source = lane + argument;
+        break;
+      case Exchange::up:
+        source = lane - argument;
+        break;
+      case Exchange::xor_:
+        source = lane ^ argument;
+        break;
+      default:
+        break;
     }
     return source >= first && source < first + width ? source : lane;
   }
@@ -431,9 +440,8 @@ class Block {
       ++launch_.generation;
       launch_.changed.notify_all();
     }
-    launch_.changed.wait(lock, [&] {
-      return launch_.generation != generation || !launch_.fault.empty();
-    });
+    launch_.changed.wait(
+        lock, [&] { return launch_.generation != generation || !launch_.fault.empty(); });
     return launch_.fault.empty();
   }
 
@@ -454,7 +462,8 @@ class Block {
 
   static std::string name(const Fibre& fibre) {
     const uint3 t = fibre.self.thread;
-    return "(" + std::to_string(t.x) + ", " + std::to_string(t.y) + ", " + std::to_string(t.z) + ")";
+    return "(" + std::to_string(t.x) + ", " + std::to_string(t.y) + ", " + std::to_string(t.z) +
+           ")";
   }
 
   Launch& launch_;

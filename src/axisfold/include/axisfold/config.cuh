@@ -20,13 +20,16 @@
 #endif
 
 #if AXISFOLD_CHECK
-#define AXISFOLD_REQUIRE(condition, sentence)                                                   \
-  do {                                                                                          \
-    if (!(condition)) {                                                                         \
-      printf("axisfold: %s [block (%u, %u, %u), thread (%u, %u, %u)]\n", sentence, blockIdx.x,  \
-             blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);                    \
-      __trap();                                                                                 \
-    }                                                                                           \
+#if !defined(__CUDACC_RTC__)
+#include <cstdio>  // nvcc declares the device's printf there; NVRTC knows it
+#endif
+#define AXISFOLD_REQUIRE(condition, sentence)                                                  \
+  do {                                                                                         \
+    if (!(condition)) {                                                                        \
+      printf("axisfold: %s [block (%u, %u, %u), thread (%u, %u, %u)]\n", sentence, blockIdx.x, \
+             blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);                   \
+      __trap();                                                                                \
+    }                                                                                          \
   } while (false)
 #else
 #define AXISFOLD_REQUIRE(condition, sentence) static_cast<void>(0)

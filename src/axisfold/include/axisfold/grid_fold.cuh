@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The serial part of a reduction of a contiguous array: each thread's share, at the speed of memory.
+// The serial part of a reduction of a contiguous array: each thread's share, at the speed of
+// memory.
 #pragma once
 
 #include <axisfold/operators.cuh>

@@ -32,7 +32,8 @@ AXISFOLD_FN bool sign_bit(const T& value) {
   }
 }
 
-// Total on numbers, with -0 before +0, so that the result of a reduction cannot depend on its order.
+// Total on numbers, with -0 before +0, so that the result of a reduction cannot depend on its
+// order.
 template <class T>
 AXISFOLD_FN bool ordered_before(const T& a, const T& b) {
   if constexpr (is_floating_point_v<T>) {

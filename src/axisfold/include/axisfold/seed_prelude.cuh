@@ -13,8 +13,8 @@ namespace kps = axisfold::kps;
 namespace kpds = axisfold::kpds;
 
 // The pages' own IdentityFunctor lacks the default constructor that their kernel calls, and their
-// AddFunctor has an initial() that device code cannot call. Texts that bring functors of these names
-// define AXISFOLD_SEED_OWN_FUNCTORS.
+// AddFunctor has an initial() that device code cannot call. Texts that bring functors of these
+// names define AXISFOLD_SEED_OWN_FUNCTORS.
 #if !defined(AXISFOLD_SEED_OWN_FUNCTORS)
 template <class Tx, class Ty = Tx>
 using IdentityFunctor = axisfold::kps::IdentityFunctor<Tx, Ty>;

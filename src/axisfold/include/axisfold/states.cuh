@@ -15,8 +15,8 @@ struct indexed {
 
 namespace detail {
 
-// `Wins(a, b)`: a is strictly better than b. Equal values, and equal NaNs, leave the decision to the
-// index, so the first one wins in any order of combination.
+// `Wins(a, b)`: a is strictly better than b. Equal values, and equal NaNs, leave the decision to
+// the index, so the first one wins in any order of combination.
 template <class T, class Index, bool Greatest>
 struct arg_extreme {
   static constexpr bool is_commutative = true;

@@ -78,8 +78,8 @@ AXISFOLD_DEVICE T WarpReduce(T val, const ReduceOp& op) {
 /// for one row of threads); at most 1024 threads, as the second stage is a single warp.
 /// Cost: 10 calls of `warp_shfl_down` and 2 barriers.
 template <class T, class ReduceOp, class B = Block1D>
-AXISFOLD_DEVICE T BlockReduce(T val, const ReduceOp& op,
-                              const type_identity_t<T>& identity_element, T* shared) {
+AXISFOLD_DEVICE T BlockReduce(T val, const ReduceOp& op, const type_identity_t<T>& identity_element,
+                              T* shared) {
   AXISFOLD_REQUIRE(B::Threads() <= static_cast<int>(max_block_threads),
                    "BlockReduce folds 32 warps at most: a block of up to 1024 threads.");
   AXISFOLD_REQUIRE(B::Threads() == static_cast<int>(block_threads()),

@@ -93,9 +93,10 @@ inline thread_local char shared_anchor;
 #define gridDim (::simt::here().grid_dim)
 
 #define __syncthreads() ::simt::block_barrier(__FILE__, __LINE__)
-#define __syncthreads_or(predicate) ::simt::block_barrier_or((predicate) ? 1 : 0, __FILE__, __LINE__)
-#define SIMT_SHUFFLE(kind, mask, value, argument, ...)                                      \
-  ::simt::shuffle(::simt::Exchange::kind, mask, value, static_cast<int>(argument),          \
+#define __syncthreads_or(predicate) \
+  ::simt::block_barrier_or((predicate) ? 1 : 0, __FILE__, __LINE__)
+#define SIMT_SHUFFLE(kind, mask, value, argument, ...)                             \
+  ::simt::shuffle(::simt::Exchange::kind, mask, value, static_cast<int>(argument), \
                   ::simt::shuffle_width(__VA_ARGS__), __FILE__, __LINE__)
 #define __shfl_sync(mask, value, ...) SIMT_SHUFFLE_ARGS(index, mask, value, __VA_ARGS__, )
 #define __shfl_down_sync(mask, value, ...) SIMT_SHUFFLE_ARGS(down, mask, value, __VA_ARGS__, )
@@ -104,7 +105,7 @@ inline thread_local char shared_anchor;
 // The trailing comma above makes `width` empty when the caller leaves it out.
 #define SIMT_SHUFFLE_ARGS(kind, mask, value, argument, width, ...) \
   SIMT_SHUFFLE(kind, mask, value, argument, width)
-#define __ballot_sync(mask, predicate)                                                           \
+#define __ballot_sync(mask, predicate)                                                             \
   static_cast<unsigned>(::simt::warp_exchange(::simt::Exchange::ballot, mask, (predicate) ? 1 : 0, \
                                               0, 32, __FILE__, __LINE__))
 #define __syncwarp(...) SIMT_SYNCWARP(__VA_ARGS__)

@@ -11,8 +11,8 @@ namespace details {
 /// Shapes of a broadcast, made on the host and passed to the kernel by value.
 ///
 /// Dimensions come innermost first, as in PaddlePaddle: an output of shape [d0, d1] is passed as
-/// {d1, d0}. A dimension of extent 1 in the input is repeated. Sizes are 64-bit; while the output has
-/// fewer than 2^32 elements, the index is computed in 32 bits, which is twice as fast.
+/// {d1, d0}. A dimension of extent 1 in the input is repeated. Sizes are 64-bit; while the output
+/// has fewer than 2^32 elements, the index is computed in 32 bits, which is twice as fast.
 struct BroadcastConfig {
   static constexpr int kMaxRank = 9;
 

@@ -40,8 +40,8 @@ AXISFOLD_DEVICE void for_each_strided(index_t size_nx, index_t stride_nx, index_
 
 /// Whether row y belongs to the block.
 ///
-/// Today's list passes `size_ny` as an extent in elements: row y exists while y * stride_ny is below
-/// it. The kernels written for the older list pass a number of rows.
+/// Today's list passes `size_ny` as an extent in elements: row y exists while y * stride_ny is
+/// below it. The kernels written for the older list pass a number of rows.
 template <bool IsOlder>
 AXISFOLD_DEVICE bool row_exists(int y, index_t size_ny, index_t stride_ny) {
   return IsOlder ? y < size_ny : y * stride_ny < size_ny;

@@ -106,7 +106,8 @@ struct MulFunctor {
   AXISFOLD_FN Ty operator()(const Ty& a, const Ty& b) const { return multiplies<Ty>{}(a, b); }
 };
 
-/// NaN wins. Starts from plus infinity: the largest finite number would survive a row of infinities.
+/// NaN wins. Starts from plus infinity: the largest finite number would survive a row of
+/// infinities.
 template <class Tx, class Ty = Tx>
 struct MinFunctor {
   static constexpr bool is_commutative = true;
@@ -138,7 +139,8 @@ struct LogicalAndFunctor {
 
 // --- elementwise binary functors -----------------------------------------------------------------
 
-/// Difference. Neither associative nor commutative: for ElementwiseBinary, not for a parallel Reduce.
+/// Difference. Neither associative nor commutative: for ElementwiseBinary, not for a parallel
+/// Reduce.
 template <class Tx, class Ty = Tx>
 struct SubFunctor {
   static constexpr bool is_commutative = false;
@@ -154,14 +156,16 @@ struct DivFunctor {
   AXISFOLD_FN Ty operator()(const Ty& a, const Ty& b) const { return static_cast<Ty>(a / b); }
 };
 
-/// Quotient rounded down, as the name says and as NumPy and Python do; PaddlePaddle's rounds to zero.
+/// Quotient rounded down, as the name says and as NumPy and Python do; PaddlePaddle's rounds to
+/// zero.
 template <class Tx, class Ty = Tx>
 struct FloorDivFunctor {
   static constexpr bool is_commutative = false;
   AXISFOLD_FN Ty initial() const { return static_cast<Ty>(1); }
   AXISFOLD_FN Ty operator()(const Ty& a, const Ty& b) const {
     if constexpr (is_floating_point_v<Ty>) {
-      // From the remainder, which is exact: floor(a / b) is wrong where a / b rounds up to an integer.
+      // From the remainder, which is exact: floor(a / b) is wrong where a / b rounds up to an
+      // integer.
       using wide = conditional_t<is_same_v<accumulator_t<Ty>, float>, float, double>;
       const wide x = static_cast<wide>(a);
       const wide y = static_cast<wide>(b);

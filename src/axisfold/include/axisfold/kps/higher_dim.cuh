@@ -26,8 +26,8 @@ AXISFOLD_DEVICE void higher_dim_tile(const Tx* x, Ty* y, const ReduceOp& reducer
   for (; row + NY <= rows; row += NY) {
     Tx loaded[NY] = {};
     MPType lifted[NY];
-    kps::ReadData<Tx, Tx, 1, NY, IsBoundary>(loaded, x + row * left_num, columns, NY * left_num,
-                                             1, left_num);
+    kps::ReadData<Tx, Tx, 1, NY, IsBoundary>(loaded, x + row * left_num, columns, NY * left_num, 1,
+                                             left_num);
     ElementwiseUnary<Tx, MPType, 1, NY>(lifted, loaded, transform);
     if (!IsBoundary || threadIdx.x < columns) {
       Reduce<MPType, 1, NY, ReduceOp, kLocalMode>(result, lifted, reducer, false);
@@ -56,13 +56,13 @@ AXISFOLD_DEVICE void higher_dim_tile(const Tx* x, Ty* y, const ReduceOp& reducer
 /// Reduces the middle axis of x[outer, reduce_num, left_num] (in C order) into y[outer, gridDim.y,
 /// left_num]: each block takes `blockDim.x` columns and `block_rows` rows.
 ///
-/// Axis 0 of an NHWC array has outer = 1, reduce_num = N and left_num = H*W*C; axis 1 has outer = N,
-/// reduce_num = H and left_num = W*C; axis 2 has outer = N*H, reduce_num = W and left_num = C.
+/// Axis 0 of an NHWC array has outer = 1, reduce_num = N and left_num = H*W*C; axis 1 has outer =
+/// N, reduce_num = H and left_num = W*C; axis 2 has outer = N*H, reduce_num = W and left_num = C.
 ///
 /// With gridDim.y = 1 the result is final. Otherwise make Ty the accumulator type, pass
-/// IdentityFunctor as `finalize`, and reduce y again with reduce_num = gridDim.y: partial results in
-/// the output type would round or overflow. A mean is finalised once, by DivideFunctor in the last
-/// pass.
+/// IdentityFunctor as `finalize`, and reduce y again with reduce_num = gridDim.y: partial results
+/// in the output type would round or overflow. A mean is finalised once, by DivideFunctor in the
+/// last pass.
 ///
 /// @param transform  maps an element to MPType
 /// @param finalize   maps the accumulated value to Ty
@@ -78,7 +78,8 @@ AXISFOLD_DEVICE void HigherDimReduce(const Tx* x, Ty* y, ReduceOp reducer, Trans
                                      FinalizeOp finalize, type_identity_t<MPType> init,
                                      index_t outer, index_t reduce_num, index_t left_num,
                                      index_t block_rows) {
-  static_assert(NY >= 1 && NY <= 16, "HigherDimReduce: NY must be between 1 and 16 rows in flight.");
+  static_assert(NY >= 1 && NY <= 16,
+                "HigherDimReduce: NY must be between 1 and 16 rows in flight.");
   AXISFOLD_REQUIRE(blockDim.y * blockDim.z == 1, "HigherDimReduce works on a 1-D block.");
   const index_t column = static_cast<index_t>(blockIdx.x) * blockDim.x;
   const index_t columns = left_num - column;

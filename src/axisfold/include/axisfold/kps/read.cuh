@@ -50,8 +50,8 @@ AXISFOLD_DEVICE void read_neighbours(const T* __restrict__ src, index_t num, con
 /// Registers of elements that do not exist keep their value: fill them with `Init` first.
 /// Template lists: `Tx, Ty, NX, NY[, IsBoundary]` or `Tx, Ty, NX, NY, BlockSize[, IsBoundary]`.
 template <class Tx, class Ty, int NX, int NY, auto P = false, auto... R>
-AXISFOLD_DEVICE void ReadData(Ty* dst, const Tx* __restrict__ src, index_t size_nx,
-                              index_t size_ny, index_t stride_nx, index_t stride_ny) {
+AXISFOLD_DEVICE void ReadData(Ty* dst, const Tx* __restrict__ src, index_t size_nx, index_t size_ny,
+                              index_t stride_nx, index_t stride_ny) {
   using List = details::template_list<1, P, R...>;
   details::check_shape<NX, NY>();
   details::for_each_strided<NX, NY, List::boundary()>(
@@ -61,8 +61,8 @@ AXISFOLD_DEVICE void ReadData(Ty* dst, const Tx* __restrict__ src, index_t size_
 }
 
 /// Reads NX neighbours for each thread of a row of threads: the block covers `blockDim.x * NX`
-/// elements. A full block with aligned memory uses vectors of up to 16 bytes; a boundary block reads
-/// element by element and leaves the registers past `num` as they are.
+/// elements. A full block with aligned memory uses vectors of up to 16 bytes; a boundary block
+/// reads element by element and leaves the registers past `num` as they are.
 template <class T, int NX, int NY = 1, auto P = false, auto... R>
 AXISFOLD_DEVICE void ReadData(T* dst, const T* __restrict__ src, index_t num) {
   details::check_one_row<NX, NY>();

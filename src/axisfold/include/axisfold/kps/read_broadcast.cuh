@@ -8,8 +8,8 @@
 namespace axisfold {
 namespace kps {
 
-/// Reads, for output elements `block_offset + threadIdx.x + x * stride_nx + y * stride_ny`, the input
-/// elements that they are broadcast from.
+/// Reads, for output elements `block_offset + threadIdx.x + x * stride_nx + y * stride_ny`, the
+/// input elements that they are broadcast from.
 ///
 /// @param src              the whole input
 /// @param block_offset     output index of the block's first element

@@ -41,8 +41,8 @@ AXISFOLD_DEVICE void read_reduce(Ty* dst, const Tx* __restrict__ src, index_t bl
 ///                IsBoundary and NX > 1 (with NX = 1, `src` points at the thread's own column)
 /// @param size_ny reduced elements of the block; used when IsBoundary
 ///
-/// Template lists: `Tx, Ty, NX, NY, Rank, IndexCal, Functor[, IsBoundary]`, or with BlockSize before
-/// Rank.
+/// Template lists: `Tx, Ty, NX, NY, Rank, IndexCal, Functor[, IsBoundary]`, or with BlockSize
+/// before Rank.
 template <class Tx, class Ty, int NX, int NY, int Rank, class IndexCal, class Functor,
           bool IsBoundary = false>
 AXISFOLD_DEVICE void ReadDataReduce(Ty* dst, const Tx* __restrict__ src, index_t block_offset,

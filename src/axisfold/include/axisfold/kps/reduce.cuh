@@ -54,12 +54,12 @@ AXISFOLD_DEVICE T BlockYReduce(T val, ReduceOp reducer) {
 
 }  // namespace details
 
-/// kLocalMode: out[y] = reducer(out[y], in[y * NX + x]) over a thread's NX columns, for its NY rows.
-/// `out` is an operand: fill it with `reducer.initial()` first.
+/// kLocalMode: out[y] = reducer(out[y], in[y * NX + x]) over a thread's NX columns, for its NY
+/// rows. `out` is an operand: fill it with `reducer.initial()` first.
 ///
 /// kGlobalMode: each of the NX * NY registers of `out` is reduced over the block, along threadIdx.x
-/// when `reduce_last_dim`, along threadIdx.y otherwise; every thread of the row (column) receives the
-/// result. `in` is not read: pass `out` again. All threads of the block must call it.
+/// when `reduce_last_dim`, along threadIdx.y otherwise; every thread of the row (column) receives
+/// the result. `in` is not read: pass `out` again. All threads of the block must call it.
 ///
 /// Template lists: `T, NX, NY, ReduceFunctor, Mode` or with a BlockSize after NY.
 template <class T, int NX, int NY, class ReduceFunctor, details::ReduceMode Mode>

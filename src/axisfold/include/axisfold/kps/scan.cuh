@@ -10,7 +10,8 @@ namespace kps {
 namespace details {
 
 // Inclusive scan over the threads of a one-dimensional block, in order. `sums` has a slot per warp.
-// Afterwards sums[w] is the total of warps 0 … w.
+// Afterwards sums[w] is the total of warps 0 … w. The caller makes sure that nobody still reads
+// `sums`.
 template <class T, class OpFunc>
 AXISFOLD_DEVICE T block_scan(T value, const OpFunc& compute, T* sums) {
   const uint32 lane = lane_index();
@@ -22,7 +23,6 @@ AXISFOLD_DEVICE T block_scan(T value, const OpFunc& compute, T* sums) {
     const T before = shuffle(mask, value, lane >= offset ? lane - offset : lane);
     if (lane >= offset) value = static_cast<T>(compute(before, value));
   }
-  __syncthreads();
   if (lane == lanes - 1) sums[warp] = value;
   __syncthreads();
   if (warp == 0) {
@@ -42,18 +42,19 @@ AXISFOLD_DEVICE T block_scan(T value, const OpFunc& compute, T* sums) {
 
 }  // namespace details
 
-/// Inclusive prefix combination over the 2 * blockDim.x elements of a one-dimensional block. Thread t
-/// passes elements t and t + blockDim.x in in[0] and in[1], and receives their prefixes.
+/// Inclusive prefix combination over the 2 * blockDim.x elements of a one-dimensional block. Thread
+/// t passes elements t and t + blockDim.x in in[0] and in[1], and receives their prefixes.
 ///
 /// The order of the elements is kept, so `compute` need not commute. Any blockDim.x up to 1024 is
 /// right (PaddlePaddle's tree needs a power of two up to 512).
 ///
 /// Precondition: all threads of the block call it; blockDim.y = blockDim.z = 1.
-/// Cost: 20 shuffles and 6 barriers.
+/// Cost: 20 shuffles and 4 barriers.
 template <class InT, class OutT, class OpFunc>
 AXISFOLD_DEVICE void Cumsum(OutT* out, const InT* in, OpFunc compute) {
   static_assert(is_trivially_copyable_v<InT>, "Cumsum exchanges the bytes of its values.");
   AXISFOLD_REQUIRE(blockDim.y * blockDim.z == 1, "Cumsum works on a one-dimensional block.");
+  // Two sets of slots, used in turn: the barriers of one scan protect the readers of the other.
   __shared__ block_scratch<InT> scratch;
   const InT low = details::block_scan(in[0], compute, &scratch.partial(0));
   // The first half's total is the last running sum, in the slot of the last warp.

@@ -52,7 +52,8 @@ struct template_list {
 
 template <int NX, int NY>
 AXISFOLD_FN constexpr void check_shape() {
-  static_assert(NX >= 1 && NY >= 1, "NX and NY count a thread's columns and rows: at least 1 each.");
+  static_assert(NX >= 1 && NY >= 1,
+                "NX and NY count a thread's columns and rows: at least 1 each.");
 }
 
 template <int NX, int NY>

@@ -45,8 +45,7 @@ AXISFOLD_DEVICE void WriteData(T* dst, const type_identity_t<T>* src, index_t nu
 
 /// The same; `read_lens` matters to other devices and is not used.
 template <class T, int NX, int NY = 1, auto P = false, auto... R>
-AXISFOLD_DEVICE void WriteData(T* dst, const type_identity_t<T>* src, index_t num,
-                               int read_lens) {
+AXISFOLD_DEVICE void WriteData(T* dst, const type_identity_t<T>* src, index_t num, int read_lens) {
   static_cast<void>(read_lens);
   WriteData<T, NX, NY, P, R...>(dst, src, num);
 }
