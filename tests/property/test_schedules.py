@@ -51,7 +51,7 @@ def tensors_by_name(problem):
 
 @pytest.mark.parametrize("problem_of", PROBLEMS, ids=lambda f: f.__name__)
 @settings(
-    max_examples=22, deadline=None, derandomize=True, database=None,
+    max_examples=16, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 @given(data=st.data())
@@ -64,7 +64,8 @@ def test_every_schedule_gives_the_same_answer(problem_of, data):
     try:
         function = build(schedule, problem.args)
     except ScheduleError as error:
-        assert error.code == "S154", error  # primitives after compute_at may undo it
+        if error.code != "S154":  # primitives after compute_at may undo it
+            raise
         return
     rng = np.random.default_rng(data.draw(st.integers(0, 2**16)))
     for run in range(2 if sizes is None else 1):
@@ -85,7 +86,7 @@ def check(wanted, inputs, run):
 
 @pytest.mark.parametrize("problem_of", PROBLEMS, ids=lambda f: f.__name__)
 @settings(
-    max_examples=15, deadline=None, derandomize=True, database=None,
+    max_examples=8, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 @given(data=st.data())
@@ -96,11 +97,12 @@ def test_the_trace_as_python_makes_the_same_program(problem_of, data):
     try:
         wanted = str(lower(schedule, problem.args))
     except ScheduleError as error:
-        assert error.code == "S154", error
+        if error.code != "S154":
+            raise
         return
     again = made(problem_of, None)
     replayed = te.create_schedule([t.op for t in again.outputs])
     text = schedule.trace.as_python(names_of(problem))
     note(text)
-    exec(text, {"s": replayed, "te": te, "t": tensors_by_name(again)})
+    exec(text, {"s": replayed, "te": te, "t": tensors_by_name(again)})  # noqa: S102
     assert str(lower(replayed, again.args)) == wanted

@@ -139,9 +139,8 @@ class Memory:
     def span(self, offset):
         start = self.base + int(offset) * self.unit
         end = start + self.buffer.dtype.itemsize
-        assert 0 <= start and end <= len(self.array), (
-            f"{self.buffer.name}[{offset}] is out of bounds"
-        )
+        is_inside = start >= 0 and end <= len(self.array)
+        assert is_inside, f"{self.buffer.name}[{offset}] is out of bounds"
         return slice(start, end)
 
     def read(self, offset):
@@ -243,11 +242,9 @@ def run_kernel(kernel, arrays):
     for buffer, array in zip(kernel.params, arrays, strict=True):
         unit = array.itemsize if buffer.unit == "element" else 1
         steps = [s // unit for s in array.strides]
-        for expr, value in (
-            *zip(buffer.shape, array.shape, strict=True),
-            *(zip(buffer.strides, steps, strict=True) if buffer.strides else ()),
-        ):
-            if isinstance(expr, Var):
-                values[expr] = value
+        known = [*zip(buffer.shape, array.shape, strict=True)]
+        if buffer.strides:
+            known += zip(buffer.strides, steps, strict=True)
+        values.update({expr: value for expr, value in known if isinstance(expr, Var)})
         memory[buffer] = Memory(buffer, array.reshape(-1).view("uint8"))
     Interpreter(values, memory).run(kernel.body)

@@ -147,9 +147,7 @@ def started(n, m):
     S = te.placeholder((n,), "int64", name="S")
     k = te.reduce_axis((0, m), "k")
     B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k, init=S[i]), name="B")
-    return Problem(
-        [A, S, B], [B], [("n", "m"), ("n",)], lambda a, s: [a.sum(axis=1) + s]
-    )
+    return Problem([A, S, B], [B], [("n", "m"), ("n",)], lambda a, s: [a.sum(axis=1) + s])
 
 
 def lower_triangle(n, m):

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads and stores touch what they should and nothing else."""
+
+import ctypes
+import mmap
+import sys
+
+import numpy as np
+import pytest
+from te_support.kernels import buffer, index, kernel, loop, run
+
+from axisfold.codegen.llvm import emit_kernel
+from axisfold.dtypes import INT64
+from axisfold.ir import build
+from axisfold.ir.expr import Binary, Broadcast, Cast, Compare, Load, Ramp
+from axisfold.ir.stmt import Store
+
+LANES = 8
+NOTHING, READ_WRITE = 0, 3
+
+
+def lanes_below(count):
+    return Compare("lt", Ramp(index(0), index(1), LANES), Broadcast(index(count), LANES))
+
+
+@pytest.fixture
+def page():
+    """A page of memory after which the next one must not be touched."""
+    if sys.platform == "win32":
+        pytest.skip("mprotect is POSIX")
+    libc = ctypes.CDLL(None, use_errno=True)
+    memory = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    anchor = ctypes.c_char.from_buffer(memory)
+    border = ctypes.addressof(anchor) + mmap.PAGESIZE
+
+    def protect(mode):
+        assert libc.mprotect(ctypes.c_void_p(border), mmap.PAGESIZE, mode) == 0
+
+    protect(NOTHING)
+    yield np.frombuffer(memory, "uint8", count=mmap.PAGESIZE)
+    protect(READ_WRITE)
+
+
+def at_the_end(page, dtype, count):
+    return page[len(page) - count * np.dtype(dtype).itemsize :].view(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "int64"])
+@pytest.mark.parametrize("valid", [0, 1, 5, 7])
+def test_masked_lanes_touch_no_memory(page, dtype, valid):
+    A, B = buffer("A", dtype, valid), buffer("B", dtype, LANES)
+    at, mask = Ramp(index(0), index(1), LANES), lanes_below(valid)
+    array = at_the_end(page, dtype, valid)
+    array[:] = np.arange(1, valid + 1).astype(dtype)
+    copied = np.full(LANES, 1, dtype)
+    run(kernel([A, B], [B], Store(B, at, Load(A, at, mask))), array, copied)
+    wanted = np.zeros(LANES, dtype)
+    wanted[:valid] = array
+    np.testing.assert_array_equal(copied, wanted)
+    source = np.arange(1, LANES + 1).astype(dtype)
+    run(kernel([B, A], [A], Store(A, at, Load(B, at), mask)), source, array)
+    np.testing.assert_array_equal(array, source[:valid])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float64"])
+def test_gather_and_scatter_with_a_mask(page, dtype):
+    valid = 5
+    A, B = buffer("A", dtype, valid), buffer("B", dtype, LANES)
+    backwards, mask = Ramp(index(valid - 1), index(-1), LANES), lanes_below(valid)
+    array = at_the_end(page, dtype, valid)
+    array[:] = (np.arange(valid) % 2).astype(dtype)
+    copied = np.full(LANES, 1, dtype)
+    at = Ramp(index(0), index(1), LANES)
+    run(kernel([A, B], [B], Store(B, at, Load(A, backwards, mask))), array, copied)
+    np.testing.assert_array_equal(copied[:valid], array[::-1])
+    np.testing.assert_array_equal(copied[valid:], np.zeros(LANES - valid, dtype))
+    run(kernel([B, A], [A], Store(A, backwards, Load(B, at), mask)), copied, array)
+    np.testing.assert_array_equal(array[::-1], copied[:valid])
+
+
+def test_offsets_that_are_loaded():
+    P, A, B = buffer("P", "int32", 8), buffer("A", "float32", 20), buffer("B", "float32", 8)
+    at = Ramp(index(0), index(1), LANES)
+    offsets = Cast(Load(P, at), INT64.with_lanes(LANES))
+    places = np.array([19, 0, 3, 3, 7, 11, 2, 1], "int32")
+    array, found = np.arange(20, dtype="float32"), np.zeros(8, "float32")
+    run(kernel([P, A, B], [B], Store(B, at, Load(A, offsets))), places, array, found)
+    np.testing.assert_array_equal(found, array[places])
+
+
+def test_negative_and_wide_steps_in_bytes():
+    record = np.dtype([("flag", "i1"), ("value", "<f8")])
+    rows = np.zeros(LANES, record)
+    rows["value"] = np.arange(LANES) * 1.5
+    A = buffer("A", "float64", LANES, unit="byte")
+    B = buffer("B", "float64", LANES)
+    at = Ramp(index(0), index(1), LANES)
+    steps = Ramp(index(0), index(-record.itemsize), LANES)
+    found = np.zeros(LANES)
+    run(kernel([A, B], [B], Store(B, at, Load(A, steps))), rows["value"][::-1], found)
+    np.testing.assert_array_equal(found, rows["value"][::-1])
+
+
+@pytest.mark.parametrize("lanes", [1, LANES])
+def test_a_truth_value_in_memory_is_a_byte_that_is_not_zero(lanes):
+    A, B = buffer("A", "bool", LANES), buffer("B", "bool", LANES)
+    raw = np.array([0, 1, 2, 255, 0, 128, 3, 0], "uint8")
+    found = np.full(LANES, 7, "uint8")
+    at = Ramp(index(0), index(1), lanes) if lanes > 1 else None
+    statement = (
+        loop(LANES, lambda i: Store(B, i, Load(A, i))) if at is None else Store(B, at, Load(A, at))
+    )
+    run(kernel([A, B], [B], statement), raw, found)
+    np.testing.assert_array_equal(found, (raw != 0).astype("uint8"))
+
+
+def test_memory_of_one_thread_is_masked_too():
+    T = buffer("T", "int32", LANES, scope="local")
+    B = buffer("B", "int32", LANES)
+    at = Ramp(index(0), index(1), LANES)
+    from axisfold.ir.stmt import Allocate
+
+    ones = Broadcast(build.const(1, "int32"), LANES)
+    twos = Broadcast(build.const(2, "int32"), LANES)
+    body = build.seq(
+        Store(T, at, ones),
+        Store(T, at, twos, lanes_below(3)),
+        Store(B, at, Binary("add", Load(T, at), Load(T, at, lanes_below(4)))),
+    )
+    found = np.zeros(LANES, "int32")
+    run(kernel([B], [B], Allocate(T, body)), found)
+    np.testing.assert_array_equal(found, [4, 4, 4, 2, 1, 1, 1, 1])
+
+
+def test_the_text_uses_nothing_that_llvm_upgrades_with_a_warning(recwarn, capfd):
+    from llvmlite import binding
+
+    A, B = buffer("A", "float32", 5), buffer("B", "float32", LANES)
+    at, mask = Ramp(index(0), index(1), LANES), lanes_below(5)
+    text = emit_kernel(kernel([A, B], [B], Store(B, at, Load(A, at, mask), mask)))
+    module = binding.parse_assembly(text)
+    module.verify()
+    assert not recwarn.list
+    assert capfd.readouterr() == ("", "")
