@@ -61,7 +61,7 @@ def layouts(x):
 def test_the_layouts_hold_the_same_values():
     for shape in ((3, 4), (2, 3, 4)):
         x = np.arange(math.prod(shape)).reshape(shape)
-        found = {name: v for name, v in layouts(x)}
+        found = dict(layouts(x))
         assert all((v == x).all() for v in found.values())
         assert len({v.strides for v in found.values()}) >= 5
 
@@ -363,7 +363,7 @@ def test_absorb_takes_the_index():
         lambda x, index: {"i": index, "v": x},
         lambda a, b: {"i": te.maximum(a.i, b.i), "v": te.select(b.i > a.i, b.v, a.v)},
         lambda a: a.v,
-        absorb=lambda a, x, index: {"i": te.maximum(a.i, index), "v": te.select(index > a.i, x, a.v)},
+        absorb=lambda a, x, index: (te.maximum(a.i, index), te.select(index > a.i, x, a.v)),
     )  # fmt: skip
     x = np.random.default_rng(0).integers(-50, 50, (5, 77))
     for name, view in layouts(x):
