@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What importing axisfold loads, asked of a fresh interpreter."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def loaded_after(code):
+    """Return the modules that are loaded after ``code`` ran."""
+    script = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def bare():
+    return loaded_after("import axisfold")
+
+
+def packages(modules):
+    return {m.partition(".")[0] for m in modules}
+
+
+def test_an_import_loads_nothing_heavy(bare):
+    heavy = {"llvmlite", "rich", "typer", "torch", "cupy", "jax", "cuda", "hypothesis", "unittest"}
+    assert not packages(bare) & heavy
+
+
+def test_numpy_is_all_that_an_import_adds(bare):
+    extra = packages(bare) - packages(loaded_after("import numpy")) - {"axisfold"}
+    assert extra <= set(sys.stdlib_module_names) | {"__mp_main__"}
+
+
+def test_an_import_loads_few_of_our_modules(bare):
+    ours = {m for m in bare if m.startswith("axisfold")}
+    assert ours <= {"axisfold", "axisfold.config", "axisfold.errors", "axisfold.dtypes"}
+
+
+def test_the_first_fold_loads_the_compiler():
+    modules = loaded_after("import axisfold; axisfold.sum([1.0, 2.0])")
+    assert "llvmlite" in modules
+    assert not packages(modules) & {"rich", "typer", "torch", "cupy", "jax"}
+
+
+def test_public_names():
+    import axisfold
+
+    names = dir(axisfold)
+    assert len(names) <= 40
+    assert names == sorted(axisfold.__all__)
+    for name in names:
+        assert not name.startswith("_")
+        assert getattr(axisfold, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
+        _ = axisfold.no_such_name
+
+
+def test_a_star_import_brings_the_public_names():
+    code = "from axisfold import *"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nprint(sum([1.0, 2.0]), callable(fold))"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["3.0", "True"]
+
+
+def test_functions_know_their_names_and_signatures():
+    import inspect
+
+    import axisfold
+    from axisfold.api.catalog import CATALOG
+
+    for name, row in CATALOG.items():
+        function = getattr(axisfold, name)
+        assert (function.__name__, function.__module__) == (name, "axisfold")
+        assert function.__doc__.startswith(row.summary)
+        parameters = list(inspect.signature(function).parameters)
+        assert parameters == ["x", "axis", "keepdims", *(["dtype"] if row.takes_dtype else [])]
