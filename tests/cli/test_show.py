@@ -64,15 +64,23 @@ def test_several_operations_share_a_kernel(command):
     assert out.count("primfn(") == 1
 
 
-def test_colours_on_a_terminal_only(process):
+def test_colours_on_a_terminal_only(command, monkeypatch):
     args = ("show", "--op", "max", "--shape", "8,8", "--axis", "1", "--only", "te")
-    plain = process(*args)
-    coloured = process(*args, FORCE_COLOR="1", TERM="xterm-256color")
-    asked_not_to = process(*args, FORCE_COLOR="1", TERM="xterm-256color", NO_COLOR="1")
-    assert (plain.code, plain.err) == (0, "")
-    assert "\x1b" not in plain.out
-    assert "\x1b[" in coloured.out
-    assert asked_not_to.out == plain.out
+    plain = command(*args).out
+    assert "\x1b" not in plain
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in command(*args).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert command(*args).out == plain
+
+
+def test_c_source(command):
+    for options in (("--target", "c", "--only", "c"), ("--only", "c")):
+        assert "#include <stdint.h>" in command(*SUM, "--axis", "1", *options).out
+    out = command(*SUM, "--axis", "1", "--target", "c").out
+    assert "\n# C source\n" in out
+    assert "\n# LLVM IR\n" not in out
 
 
 @pytest.mark.parametrize(

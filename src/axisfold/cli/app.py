@@ -101,18 +101,20 @@ def show(
     layout: Annotated[
         str, typer.Option("--layout", help="Order in memory: C, or F for Fortran's.")
     ] = "C",
-    target: Annotated[str, typer.Option("--target", help="What to compile for.")] = "llvm",
+    target: Annotated[
+        str, typer.Option("--target", help="What to compile for: llvm or c.")
+    ] = "llvm",
     only: Annotated[
         str | None,
         typer.Option("--only", help=f"One of {', '.join(SECTIONS)}.", show_default=False),
     ] = None,
 ) -> None:
-    """Show how a reduction is computed: plan, te, schedule, loops, device program, LLVM IR."""
+    """Show how a reduction is computed: plan, te, schedule, loops, device program, LLVM IR or C."""
     try:
         plan = plan_of_shape(
             parse_ops(op), parse_shape(shape), dtype, parse_axis(axis), layout, target
         )
-        print_sections(make_console(), plan, only)
+        print_sections(make_console(), plan, target, only)
     except (AxisfoldError, CommandError, MemoryError) as error:
         raise typer.Exit(_report(error)) from error
 
