@@ -52,6 +52,12 @@ _INFIX: Final[dict[str, Binding]] = {
 _CHAINS: Final = frozenset({"+", "-", "*", "&&", "||"})
 
 
+def total(a: Code, b: Code) -> Code:
+    """Return ``a + b`` of integers, whose sums may be grouped at will."""
+    first, last = (c.text if c.binding >= Binding.SUM else enclosed(c) for c in (a, b))
+    return Code(f"{first} + {last}", Binding.SUM)
+
+
 def infix(operator: str, a: Code, b: Code) -> Code:
     """Return ``a operator b``.
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from axisfold.codegen.c.helpers import Helpers
 from axisfold.codegen.c.spelling import HALF, constant, is_limit, value_type
-from axisfold.codegen.text import Binding, Code, cast, infix
+from axisfold.codegen.text import Binding, Code, cast, infix, total
 from axisfold.dtypes import BOOL, FLOAT32, DType
 from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr
 
@@ -34,7 +34,8 @@ def emit_binary(helpers: Helpers, node: Binary, a: Code, b: Code, *, is_plain: b
     if op in ("add", "sub", "mul"):
         wraps_in_c = dtype.kind == "uint" and dtype.bits >= 32
         if is_plain or wraps_in_c:
-            return infix(_INFIX[op], _wide(node.a, node.b, a), b)
+            a = _wide(node.a, node.b, a)
+            return total(a, b) if op == "add" else infix(_INFIX[op], a, b)
         return helpers.call(op, dtype, a, b)
     if op in _INFIX:
         return infix(_INFIX[op], a, b)

@@ -11,7 +11,7 @@ from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.simplify import can_prove
 from axisfold.codegen.c import arithmetic
 from axisfold.codegen.c.helpers import Helpers
-from axisfold.codegen.c.spelling import HALF, constant, value_type
+from axisfold.codegen.c.spelling import HALF, value_type
 from axisfold.codegen.text import Code, Lines, Names, cast, choice, infix, prefix, subscript
 from axisfold.dtypes import DType
 from axisfold.errors import InternalError
@@ -34,7 +34,7 @@ from axisfold.ir.expr import (
 from axisfold.ir.walk import children, post_order, rewrite
 
 # An index is written out, however often it occurs, unless it is longer than this many nodes.
-_LONG_INDEX: Final = 40
+_LONG_INDEX: Final = 10
 # No loop counts further, and no array reaches as far, in time or in an address space of today.
 _COUNTER_BITS: Final = 47
 
@@ -52,7 +52,8 @@ class Place(Enum):
 
 
 _Task = tuple[Expr, Place]
-_Done = dict[tuple[int, Place], Code]
+# Written nodes, and names of sources that have one.
+_Done = dict[tuple[int, Place] | str, Code]
 
 
 class Expressions:
@@ -97,15 +98,16 @@ class Expressions:
 
     def value(self, root: Expr) -> Code:
         """Return the source of a value; statements that it needs are written before it."""
-        return _Writing(self, root).code(Place.VALUE)
+        return _Writing(self, root).code(root, Place.VALUE)
 
-    def offset(self, root: Expr) -> Code:
-        """Return the source of an offset in a buffer."""
-        return _Writing(self, root).code(Place.OFFSET)
+    def stored(self, index: Expr, value: Expr) -> tuple[Code, Code]:
+        """Return the source of an offset in a buffer and of the value to be written there."""
+        writing = _Writing(self, index, value)
+        return writing.code(index, Place.OFFSET), writing.code(value, Place.VALUE)
 
     def bound(self, root: Expr) -> Code:
         """Return the source of an end of a loop or an extent of an array."""
-        return _Writing(self, root).code(Place.BOUND)
+        return _Writing(self, root).code(root, Place.BOUND)
 
     def place(self, buffer: Buffer, index: Code) -> Code:
         """Return the address of an element as a pointer to bytes."""
@@ -116,18 +118,20 @@ class Expressions:
 
 
 class _Writing:
-    """One expression with the names that its parts have been given."""
+    """The expressions of one statement with the names that their parts have been given."""
 
-    def __init__(self, context: Expressions, root: Expr) -> None:
+    def __init__(self, context: Expressions, *roots: Expr) -> None:
         self.x = context
+        self.done: _Done = {}
         table: dict[Node, Node] = {}
         # Equal parts become one object, so that they can be recognised by identity.
-        self.root = rewrite(root, lambda node: table.setdefault(node, node))
+        self.shared = {id(r): rewrite(r, lambda n: table.setdefault(n, n)) for r in roots}
         self.uses: Counter[int] = Counter()
         self.sizes: dict[int, int] = {}
         self.reads: dict[int, bool] = {}
         self.bits: dict[int, int | None] = {}
-        for node in post_order(self.root):
+        self.uses.update(id(r) for r in self.shared.values())
+        for node in {id(n): n for r in self.shared.values() for n in post_order(r)}.values():
             below = children(node)
             self.uses.update({id(c) for c in below})
             self.sizes[id(node)] = 1 + sum(self.sizes[id(c)] for c in below)
@@ -154,8 +158,8 @@ class _Writing:
             case _:
                 return None
 
-    def code(self, place: Place) -> Code:
-        return self._code(self.root, place, {})
+    def code(self, root: Expr, place: Place) -> Code:
+        return self._code(self.shared[id(root)], place, self.done)
 
     def _code(self, root: Expr, place: Place, done: _Done) -> Code:
         """Write bottom-up; iterative, as sums may be long."""
@@ -168,25 +172,29 @@ class _Writing:
             needs = _operands(task)
             if is_ready or not needs:
                 args = [done[id(node), where] for node, where in needs]
-                done[key] = self._named(task, self._node(task, args, done))
+                done[key] = self._named(task, self._node(task, args, done), done)
             else:
                 stack.append((task, True))
                 stack.extend((need, False) for need in reversed(needs))
         return done[id(root), place]
 
-    def _named(self, task: _Task, code: Code) -> Code:
+    def _named(self, task: _Task, code: Code, done: _Done) -> Code:
         """Give a value a name of its own if it would be written more than once."""
         node, place = task
         if self.uses[id(node)] < 2 or self._is_short(node, place, code):
             return code
+        if code.text in done:
+            return done[code.text]
         x = self.x
         if isinstance(node, Load):
             wanted = f"{node.buffer.name}_value"
         else:
-            wanted = "test" if node.dtype.is_bool else "value"
+            wanted = "index" if place is Place.OFFSET else "value"
+            wanted = "test" if node.dtype.is_bool else wanted
         name = x.names.fresh(wanted)
         x.lines.assign(f"const {value_type(node.dtype)} {name}", code)
-        return Code(name)
+        done[code.text] = Code(name)
+        return done[code.text]
 
     def _is_short(self, node: Expr, place: Place, code: Code) -> bool:
         if isinstance(node, (Var, Const)) or code.text.isidentifier():
@@ -202,7 +210,7 @@ class _Writing:
             case Var():
                 return Code(self.x.variables[node])
             case Const():
-                return constant(node.value, node.dtype)
+                return helpers.constant(node.value, node.dtype)
             case Cast():
                 return arithmetic.emit_cast(helpers, node, args[0])
             case Binary():

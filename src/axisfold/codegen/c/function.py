@@ -14,8 +14,8 @@ from typing import assert_never
 
 from axisfold.codegen.c.expressions import Expressions
 from axisfold.codegen.c.helpers import Helpers
-from axisfold.codegen.c.lanes import partly_written, scalarize_lanes
-from axisfold.codegen.c.scan import bytewise_buffers, loaded_buffers, stored_buffers
+from axisfold.codegen.c.lanes import scalarize_lanes
+from axisfold.codegen.c.scan import bytewise_buffers, loaded_buffers, partly_started, stored_buffers
 from axisfold.codegen.c.spelling import HALF, RESERVED, memory_type, value_type
 from axisfold.codegen.c.usage import usage
 from axisfold.codegen.signature import scalar_parameters
@@ -47,7 +47,7 @@ class _Function:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = scalarize_lanes(kernel)
-        self.zeroed = partly_written(kernel)
+        self.zeroed = partly_started(self.kernel)
         self.loaded = loaded_buffers(self.kernel)
         self.helpers, self.lines = Helpers(), Lines()
         self.names = Names(RESERVED | {symbol(kernel), *self.helpers.all_names()})
@@ -153,13 +153,10 @@ class _Function:
                 self.allocate(Allocate(allocation.buffer, replace(loop, body=allocation.body)))
                 return
         x, lines = self.x, self.lines
-        low, end = x.bound(loop.min), x.bound(_end(loop))
+        low, end = self._named(loop, "start", x.bound(loop.min)), x.bound(_end(loop))
         if loop.kind != "serial":
             lines.comment(f"{loop.kind}: the rounds do not depend on each other")
-        if "(" in end.text or len(end.text) > _LONG_END:
-            name = self.names.fresh(f"{loop.var.name}.end")
-            lines.assign(f"const int64_t {name}", end)
-            end = Code(name)
+        end = self._named(loop, "end", end)
         outer = x.bounds
         with self.names.block():
             var = self.names.fresh(loop.var.name)
@@ -171,6 +168,14 @@ class _Function:
                         lines.emit("break;")
                 self.stmt(loop.body)
         x.bounds = outer
+
+    def _named(self, loop: For, what: str, code: Code) -> Code:
+        """Compute an end of a loop before it, unless it is short."""
+        if "(" not in code.text and len(code.text) <= _LONG_END:
+            return code
+        name = self.names.fresh(f"{loop.var.name}.{what}")
+        self.lines.assign(f"const int64_t {name}", code)
+        return Code(name)
 
     def branch(self, stmt: If) -> None:
         is_tail = build.bare(stmt.condition) is not stmt.condition
@@ -192,7 +197,7 @@ class _Function:
 
     def store(self, stmt: Store) -> None:
         x, buffer, dtype = self.x, stmt.buffer, stmt.buffer.dtype
-        index, value = x.offset(stmt.index), x.value(stmt.value)
+        index, value = x.stored(stmt.index, stmt.value)
         if dtype.is_float and dtype.bits == HALF:
             value = self.helpers.half("f16_bits", value)
         if buffer in x.bytewise and dtype.itemsize > 1:

@@ -6,12 +6,13 @@ Each is one small function; a program gets those that it uses.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
-from axisfold.codegen.c.spelling import memory_type, suffix, value_type
+from axisfold.codegen.c.spelling import constant, memory_type, suffix, value_type
 from axisfold.codegen.text import Code, call
-from axisfold.dtypes import FLOAT32, SUPPORTED, DType
+from axisfold.dtypes import FLOAT32, SUPPORTED, DType, Scalar
 
 
 @dataclass(slots=True)
@@ -33,6 +34,12 @@ class Helpers:
     def all_names() -> frozenset[str]:
         """Return the names that helpers may have."""
         return _ALL_NAMES
+
+    def constant(self, value: Scalar, dtype: DType) -> Code:
+        """Return a constant; INFINITY and NAN are macros of ``<math.h>``."""
+        if dtype.is_float and not math.isfinite(value):
+            self.headers.add("math.h")
+        return constant(value, dtype)
 
     def call(self, kind: str, dtype: DType, *args: Code) -> Code:
         """Return a call of the helper of a kind for operands of a dtype."""

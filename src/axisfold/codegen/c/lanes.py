@@ -45,19 +45,6 @@ def scalarize_lanes(kernel: Kernel) -> Kernel:
     return Kernel(kernel.name, kernel.params, kernel.outputs, _Scalarizer().stmt(kernel.body))
 
 
-def partly_written(kernel: Kernel) -> frozenset[Buffer]:
-    """Return the buffers of which a mask may leave elements out that are read all the same.
-
-    Vector loads of private memory have no mask: the lanes left out are read and then dropped.  C
-    wants them to have a value.
-    """
-    return frozenset(
-        node.buffer
-        for node in post_order(kernel.body)
-        if isinstance(node, Store) and node.mask is not None and node.buffer.scope == "local"
-    )
-
-
 class _Scalarizer:
     def __init__(self) -> None:
         self.arrays: dict[Var, Buffer] = {}

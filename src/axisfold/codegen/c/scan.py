@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Load
-from axisfold.ir.stmt import Kernel, Stmt, Store
+from axisfold.ir.expr import Expr, Load, Var
+from axisfold.ir.stmt import For, If, Kernel, Let, Stmt, Store
 from axisfold.ir.walk import post_order
+from axisfold.passes.rewriter import substatements
 
 
 def loaded_buffers(kernel: Kernel) -> frozenset[Buffer]:
@@ -34,6 +36,42 @@ def bytewise_buffers(kernel: Kernel) -> frozenset[Buffer]:
         ):
             found.add(node.buffer)
     return frozenset(found)
+
+
+def partly_started(kernel: Kernel) -> frozenset[Buffer]:
+    """Return the buffers of which elements may be read that have not been written.
+
+    They are in lanes or rounds that a guard leaves out, and what is computed from them is dropped;
+    but C wants every value to be one.  A store that reads its own buffer does not start it.
+    """
+    found: set[Buffer] = set()
+    values: dict[Var, Expr] = {}
+    waiting: list[tuple[Stmt, bool]] = [(kernel.body, False)]
+    while waiting:
+        stmt, may_miss = waiting.pop()
+        match stmt:
+            case Store() if may_miss and not _reads(stmt.value, stmt.buffer, values):
+                found.add(stmt.buffer)
+            case Let():
+                values[stmt.var] = stmt.value
+            case If():
+                may_miss = True
+            case For():
+                may_miss = may_miss or stmt.stop is not None or not build.as_int(stmt.extent)
+            case _:
+                pass
+        waiting += [(part, may_miss) for part in reversed(substatements(stmt))]
+    return frozenset(found)
+
+
+def _reads(root: Expr, buffer: Buffer, values: dict[Var, Expr]) -> bool:
+    """Return whether an expression reads a buffer, itself or through names."""
+    for node in post_order(root):
+        if isinstance(node, Load) and node.buffer is buffer:
+            return True
+        if isinstance(node, Var) and node in values and _reads(values[node], buffer, values):
+            return True
+    return False
 
 
 def _is_aligned(buffer: Buffer, align: int) -> bool:
