@@ -5,11 +5,12 @@ import pytest
 
 from axisfold import te
 from axisfold.build import Compiled, lower
+from axisfold.codegen.llvm import emit_kernel
 from axisfold.dtypes import FLOAT32, INT64
 from axisfold.errors import ScheduleError, VerifyError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Var
+from axisfold.ir.expr import Load, Ramp, Var
 from axisfold.ir.stmt import Allocate, For, Kernel, Seq, Store
 from axisfold.ir.verify import verify
 from axisfold.ir.walk import post_order
@@ -228,3 +229,19 @@ def test_verifier_allows_neighbours():
 def test_verifier_refuses_an_early_end():
     with pytest.raises(VerifyError, match="a parallel loop ends early"):
         verify(handmade("parallel", stop=build.FALSE))
+
+
+def test_lanes_masked_out_of_shared_memory_are_not_rewritten():
+    """Another thread may be writing them, also where the memory is some function's stack."""
+    lanes, zero = 8, build.const(0, INT64)
+    out = Buffer("out", FLOAT32, (build.const(64, INT64),))
+    held = Buffer("held", FLOAT32, (build.const(64, INT64),), scope="local")
+    var = Var("i", INT64)
+    index = Ramp(var * lanes, build.const(1, INT64), lanes)
+    mask = build.compare("lt", index, build.broadcast(build.const(61, INT64), lanes))
+    value = build.broadcast(build.const(1, FLOAT32), lanes)
+    loop = For(var, zero, build.const(8, INT64), "parallel", Store(held, index, value, mask))
+    read = Store(out, zero, Load(held, zero))
+    kernel = Kernel("main", (out,), (out,), Allocate(held, build.seq(loop, read)))
+    verify(kernel, level="device")
+    assert "call void @llvm.masked.store.v8f32.p0(" in emit_kernel(kernel)
