@@ -54,7 +54,7 @@ def _rounded(value: Scalar, dtype: DType) -> float:
         try:
             exact = np.float64(value)
         except OverflowError:
-            exact = np.float64(math.copysign(math.inf, value))
+            exact = np.float64(math.inf if value > 0 else -math.inf)
     with np.errstate(over="ignore"):
         return float(exact.astype(dtype.to_numpy()))
 
