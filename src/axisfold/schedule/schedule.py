@@ -139,8 +139,9 @@ def create_schedule(ops: Any) -> Schedule:
     outputs = [item.op if isinstance(item, Tensor) else item for item in given]
     for op in outputs:
         if not isinstance(op, ComputeOp):
+            shown = repr(op.name if isinstance(op, Operation) else op)
             raise ScheduleError(
-                f"create_schedule needs computations, not {op!r}.",
+                f"create_schedule needs computations, and {shown} is none.",
                 code="S003",
                 hint="Pass B.op of a tensor made by te.compute.",
             )
