@@ -55,8 +55,17 @@ def add_symbol(name: str, address: int) -> None:
         _host()[1].add_symbol(name, address)
 
 
-def compile_llvm(text: str, name: str) -> MachineCode:
+def compile_llvm(text: str, name: str, *, is_hot: bool = True) -> MachineCode:
     """Compile LLVM IR for this machine's instruction set.
+
+    Parameters
+    ----------
+    text
+        The module.
+    name
+        The function whose address is wanted.
+    is_hot
+        Optimize it; a tenth of the time does for code that hardly matters.
 
     Raises
     ------
@@ -64,7 +73,7 @@ def compile_llvm(text: str, name: str) -> MachineCode:
         ``I201``: LLVM refused the text.
     """
     with _lock:
-        machine, binding = _host()
+        machine, binding = _host(3 if is_hot else 0)
         try:
             module = binding.parse_assembly(text)
             module.verify()
@@ -75,15 +84,16 @@ def compile_llvm(text: str, name: str) -> MachineCode:
                 hint="This is a bug of axisfold; please report it with Function.source().",
             ) from error
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        _optimize(binding, machine, module)
+        if is_hot:
+            _optimize(binding, machine, module)
         engine = binding.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         address = engine.get_function_address(name)
     return MachineCode(address, engine, machine, module)
 
 
-def _host() -> tuple[Any, Any]:
-    """Return the target machine of this host, made once."""
+def _host(level: int = 3) -> tuple[Any, Any]:
+    """Return a target machine for this host and the binding of LLVM, loaded once."""
     if not _state:
         from llvmlite import binding
 
@@ -91,13 +101,13 @@ def _host() -> tuple[Any, Any]:
         binding.initialize_native_asmprinter()
         target = binding.Target.from_default_triple()
         _state["binding"] = binding
-        _state["new"] = lambda: target.create_target_machine(
+        _state["new"] = lambda opt: target.create_target_machine(
             cpu=binding.get_host_cpu_name(),
             features=binding.get_host_cpu_features().flatten(),
-            opt=3,
+            opt=opt,
             jit=True,
         )
-    return _state["new"](), _state["binding"]
+    return _state["new"](level), _state["binding"]
 
 
 def _optimize(binding: Any, machine: Any, module: Any) -> None:

@@ -118,7 +118,7 @@ def _compiled() -> Pool:
         address = ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value
         add_symbol(name, address or 0)
     text = Path(__file__).with_name("threads.ll").read_text(encoding="utf-8")
-    code = compile_llvm(Template(text).substitute(_CONSTANTS), "axisfold_parallel")
+    code = compile_llvm(Template(text).substitute(_CONSTANTS), "axisfold_parallel", is_hot=False)
     # One reference that is never given back: at exit Python drops modules while workers wait in
     # this code.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
