@@ -66,11 +66,12 @@ class Compiled:
     @property
     def code(self) -> MachineCode:
         """The machine code."""
-        if self._code is None:
-            text = self.source()
-            if PARALLEL in text:
-                pool()
-            self._code = compile_llvm(text, symbol(self.device))
+        with _compiling:  # a second thread must not replace, and so free, code that is in use
+            if self._code is None:
+                text = self.source()
+                if PARALLEL in text:
+                    pool()
+                self._code = compile_llvm(text, symbol(self.device))
         return self._code
 
     @property

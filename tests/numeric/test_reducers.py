@@ -37,6 +37,7 @@ def compiles(monkeypatch):
         return real(traced, layout, *rest)
 
     monkeypatch.setattr(planner, "make_plan", counted)
+    monkeypatch.setattr(planner, "_plans", {})
     return made
 
 

@@ -74,7 +74,8 @@ class Problem:
         kept = self.kept[-1] if self.kept else None
         last = self.reduced[-1]
         kind: Literal["kept", "reduced"] = "reduced"
-        if kept is not None and _reach(kept) < _reach(last):
+        # A folded axis that does not move in memory is no reason to leave the kept one.
+        if kept is not None and (not any(_reach(last)) or _reach(kept) < _reach(last)):
             kind, last = "kept", kept
         steps: list[Inner] = []
         for stride, itemsize in zip(last.strides, itemsizes, strict=True):
