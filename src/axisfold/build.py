@@ -132,7 +132,6 @@ class Function:
             values = bind_layout(compiled.ir, arrays, extents)
         except LayoutMismatch:
             compiled = self.general
-            extents = check_arrays(compiled.ir, arrays)
             values = bind_layout(compiled.ir, arrays, extents)
         addresses = [a.ctypes.data for a in arrays]
         compiled.run(addresses, [values[v] for v in compiled.scalars])
