@@ -2,10 +2,12 @@
 """What the thread pool costs: ``python benchmarks/threads.py``.
 
 A chunk that only waits for a given time stands for work that never meets a memory limit.  The
-first table is the cost of a loop without work: a start, two chunks, and an end.  The second tells
-from how much work on a second thread pays, which is what ``CHUNK_WORK`` in ``runtime/threads.py``
-is chosen by.  All figures are medians of alternating blocks, since other programs may run; where
-they keep all CPUs busy, no second thread can pay.
+first table is the cost of a loop without work: a start, four chunks, and an end.  The second tells
+from how much work on a second thread pays, which is what ``runtime/threads.py`` is set by: "awake"
+calls follow each other at once, "asleep" ones after a pause, when the workers sleep.
+
+All figures are medians of alternating blocks, since other programs may run; where they keep all
+CPUs busy, no second thread can pay.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from measure import machine
 
 from axisfold.config import available_cpus, config
 from axisfold.runtime.cpu import compile_llvm
-from axisfold.runtime.threads import CHUNK_WORK, pool
+from axisfold.runtime.threads import CHUNK_WORK, CHUNKS_WORTH_SHARING, pool
 
 # A round is a step of a chain of multiplications, which takes about a nanosecond.
 CHUNK = """
@@ -59,8 +61,8 @@ def calls() -> tuple[Call, Call]:
     direct = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, integer, integer)(code.address)
 
     def pooled(rounds: int) -> float:
-        # At least two chunks, however little there is to do.
-        effort = max(1, 2 * CHUNK_WORK // rounds + 1)
+        # At least as many chunks as are ever shared, however little there is to do.
+        effort = max(1, CHUNKS_WORTH_SHARING * CHUNK_WORK // rounds + 1)
         start = time.perf_counter()
         share(code.address, None, rounds, effort)
         return time.perf_counter() - start
@@ -76,7 +78,11 @@ def calls() -> tuple[Call, Call]:
 def medians(rounds: int, repeats: int, counts: list[int]) -> dict[str, float]:
     """Return median microseconds of each way to run some rounds, in blocks that alternate."""
     pooled, alone = calls()
-    times: dict[str, list[float]] = {"alone": []} | {f"{n} threads": [] for n in counts}
+    times: dict[str, list[float]] = {"alone": []}
+    for count in counts:
+        times[f"{count} threads"] = []
+        if count > 1:
+            times[f"{count} asleep"] = []
     for _ in range(BLOCKS):
         times["alone"] += [alone(rounds) for _ in range(repeats)]
         for count in counts:
@@ -84,6 +90,10 @@ def medians(rounds: int, repeats: int, counts: list[int]) -> dict[str, float]:
             for _ in range(5):  # workers that are new start here
                 pooled(rounds)
             times[f"{count} threads"] += [pooled(rounds) for _ in range(repeats)]
+            if count > 1:
+                for _ in range(repeats // 4):
+                    time.sleep(0.0005)
+                    times[f"{count} asleep"].append(pooled(rounds))
     return {name: statistics.median(values) * 1e6 for name, values in times.items()}
 
 
@@ -92,7 +102,7 @@ def main() -> None:
     most = int(sys.argv[1]) if len(sys.argv) > 1 else max(2, available_cpus())
     print(machine())
     counts = sorted({1, 2, most})
-    found = medians(2, 200, counts)
+    found = medians(4, 200, counts)
     print("a loop without work, microseconds with the call from Python:")
     print("  " + ", ".join(f"{name} {value:.2f}" for name, value in found.items()))
     print("microseconds of work: alone, and with threads")

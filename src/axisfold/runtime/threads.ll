@@ -52,6 +52,7 @@ declare i32 @axisfold_check_signals()
 declare void @axisfold_fetch_error(ptr, ptr, ptr)
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
+$declare_pause
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 ; Share `rounds` rounds, each of about `effort` nanoseconds, among the threads.  Returns 0, or what
@@ -70,10 +71,13 @@ some:
   %is.huge = extractvalue { i64, i1 } %product, 1
   %total = select i1 %is.huge, i64 -1, i64 %exact
   %least = load atomic i64, ptr @chunk_work monotonic, align 8
+  %threshold = mul i64 %least, $chunks_worth_sharing
+  %is.cheap = icmp ult i64 %total, %threshold
   %worth = udiv i64 %total, %least
   %capped = call i64 @llvm.umin.i64(i64 %worth, i64 $most_chunks)
   %parts = call i64 @llvm.umin.i64(i64 %capped, i64 %rounds)
-  %is.small = icmp ult i64 %parts, 2
+  %is.single = icmp ult i64 %parts, 2
+  %is.small = or i1 %is.cheap, %is.single
   br i1 %is.small, label %small, label %large
 small:
   %status.small = tail call i32 %function(ptr %context, i64 0, i64 %rounds)
@@ -222,9 +226,9 @@ entry:
   %wanted = load atomic i64, ptr @wanted monotonic, align 8
   %needed = call i64 @llvm.umin.i64(i64 %helpers, i64 %wanted)
   store ptr %job, ptr @job
-  %generation = load i64, ptr @generation
+  %generation = load atomic i64, ptr @generation monotonic, align 8
   %following = add i64 %generation, 1
-  store i64 %following, ptr @generation
+  store atomic i64 %following, ptr @generation monotonic, align 8
   br label %more
 more:
   %started = load i64, ptr @started
@@ -251,15 +255,23 @@ leave:
   ret void
 }
 
-; Take the job away and wait for the workers that are still at it.
+; Take the job away and wait for the workers that are still at it: awake for a moment, since they
+; are about to end and a wake-up costs more than their last chunk, then asleep.
 define internal void @close(ptr %job, i1 %polls) nounwind {
 entry:
   %deadline = alloca %Time, align 8
   %locked = call i32 @pthread_mutex_lock(ptr @mutex)
   store ptr null, ptr @job
+  %still = load atomic i64, ptr @active monotonic, align 8
+  %is.done = icmp eq i64 %still, 0
+  br i1 %is.done, label %leave, label %linger
+linger:
+  %let.go = call i32 @pthread_mutex_unlock(ptr @mutex)
+  call void @spin(ptr @active, i64 0, i1 true)
+  %held = call i32 @pthread_mutex_lock(ptr @mutex)
   br label %check
 check:
-  %active = load i64, ptr @active
+  %active = load atomic i64, ptr @active monotonic, align 8
   %is.over = icmp eq i64 %active, 0
   br i1 %is.over, label %leave, label %wait
 wait:
@@ -330,7 +342,7 @@ check:
   %are.many = icmp ugt i64 %started, %wanted
   br i1 %are.many, label %leave, label %choose
 choose:
-  %generation = load i64, ptr @generation
+  %generation = load atomic i64, ptr @generation monotonic, align 8
   %job = load ptr, ptr @job
   %is.new = icmp ne i64 %generation, %seen
   %is.job = icmp ne ptr %job, null
@@ -340,27 +352,51 @@ wait:
   %waited = call i32 @pthread_cond_wait(ptr @work, ptr @mutex)
   br label %check
 run:
-  %active = load i64, ptr @active
+  %active = load atomic i64, ptr @active monotonic, align 8
   %with.me = add i64 %active, 1
-  store i64 %with.me, ptr @active
+  store atomic i64 %with.me, ptr @active monotonic, align 8
   %opened = call i32 @pthread_mutex_unlock(ptr @mutex)
   call void @take(ptr %job, i1 false)
   %relocked = call i32 @pthread_mutex_lock(ptr @mutex)
-  %others = load i64, ptr @active
+  %others = load atomic i64, ptr @active monotonic, align 8
   %without.me = sub i64 %others, 1
-  store i64 %without.me, ptr @active
+  store atomic i64 %without.me, ptr @active monotonic, align 8
   %is.last = icmp eq i64 %without.me, 0
   br i1 %is.last, label %tell, label %ran
 tell:
   %told = call i32 @pthread_cond_signal(ptr @done)
   br label %ran
 ran:
+  ; One loop is often followed by the next, and waking up takes longer than many a loop.
+  %let.go = call i32 @pthread_mutex_unlock(ptr @mutex)
+  call void @spin(ptr @generation, i64 %generation, i1 false)
+  %held = call i32 @pthread_mutex_lock(ptr @mutex)
   br label %check
 leave:
   %fewer = sub i64 %started, 1
   store i64 %fewer, ptr @started
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
   ret ptr null
+}
+
+; Wait awake until a number is `value`, or (`until` is false) is not, but not for long.
+define internal void @spin(ptr %number, i64 %value, i1 %until) nounwind {
+entry:
+  %start = call i64 @now()
+  br label %look
+look:
+  %seen = load atomic i64, ptr %number monotonic, align 8
+  %is.equal = icmp eq i64 %seen, %value
+  %is.there = icmp eq i1 %is.equal, %until
+  br i1 %is.there, label %leave, label %more
+more:
+  $pause
+  %now = call i64 @now()
+  %passed = sub i64 %now, %start
+  %is.long = icmp uge i64 %passed, $spin_ns
+  br i1 %is.long, label %leave, label %look
+leave:
+  ret void
 }
 
 define internal i64 @now() nounwind {
@@ -399,7 +435,7 @@ define i32 @axisfold_reset(i64 %main) nounwind {
   %work = call i32 @pthread_cond_init(ptr @work, ptr null)
   %done = call i32 @pthread_cond_init(ptr @done, ptr null)
   store ptr null, ptr @job
-  store i64 0, ptr @active
+  store atomic i64 0, ptr @active monotonic, align 8
   store i64 0, ptr @started
   store atomic i64 %main, ptr @main monotonic, align 8
   %forks = load atomic i64, ptr @forks monotonic, align 8

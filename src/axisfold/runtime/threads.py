@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import sys
 import threading
 from dataclasses import dataclass
@@ -27,23 +28,36 @@ from axisfold.config import config
 from axisfold.errors import ResourceError
 from axisfold.runtime.cpu import MachineCode, add_symbol, compile_llvm
 
-# Threads pay from about 10 us of work on; a chunk is half of that, and in large loops there are
-# some for every worker of a big machine (benchmarks/threads.py measures both).
+# A worker that sleeps needs about 10 us to wake up, so a second thread surely pays from about 30 us
+# of work on; below that a loop runs on the calling thread.  A chunk is a fourth of it, so that a
+# worker that comes late finds something to do.  benchmarks/threads.py measures both.
 CHUNK_WORK: Final = 8192
+CHUNKS_WORTH_SHARING: Final = 4
+# Enough for the workers of a big machine; larger chunks read longer runs of memory.
 MOST_CHUNKS: Final = 512
 _POLL_NS: Final = 50_000_000
+# How long a thread waits awake: the caller for the workers' last chunks, and a worker for a next
+# loop.  A few times what falling asleep and waking up costs; little beside any shared loop.
+_SPIN_NS: Final = 50_000
 _STACK_BYTES: Final = 8 << 20
 
 NO_MEMORY: Final = 1
 INTERRUPTED: Final = 2
 FORKED: Final = 3
 
+# What a processor has for loops that wait; without it they only look at the clock.
+_PAUSES: Final = {"x86_64": "@llvm.x86.sse2.pause()", "AMD64": "@llvm.x86.sse2.pause()"}
+_PAUSE: Final = _PAUSES.get(platform.machine(), "")
 _IS_MAC: Final = sys.platform == "darwin"
 _CONSTANTS: Final = {
     "chunk_work": CHUNK_WORK,
+    "chunks_worth_sharing": CHUNKS_WORTH_SHARING,
     "most_chunks": MOST_CHUNKS,
     "poll_ns": _POLL_NS,
     "stack_bytes": _STACK_BYTES,
+    "spin_ns": _SPIN_NS,
+    "declare_pause": f"declare void {_PAUSE}" if _PAUSE else "",
+    "pause": f"call void {_PAUSE}" if _PAUSE else "",
     "sig_setmask": 3 if _IS_MAC else 2,
     "clock_monotonic": 6 if _IS_MAC else 1,
 }
