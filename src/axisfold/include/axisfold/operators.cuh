@@ -48,6 +48,7 @@ AXISFOLD_FN bool ordered_before(const T& a, const T& b) {
 
 }  // namespace detail
 
+/// Sum.
 template <class T>
 struct plus {
   static constexpr bool is_commutative = true;
@@ -55,6 +56,7 @@ struct plus {
   static AXISFOLD_FN constexpr T identity() { return static_cast<T>(0); }
 };
 
+/// Product.
 template <class T>
 struct multiplies {
   static constexpr bool is_commutative = true;
@@ -100,6 +102,7 @@ struct logical_and {
   static AXISFOLD_FN constexpr T identity() { return static_cast<T>(true); }
 };
 
+/// Disjunction, with operands tested as in logical_and.
 template <class T>
 struct logical_or {
   static constexpr bool is_commutative = true;
@@ -109,6 +112,7 @@ struct logical_or {
   static AXISFOLD_FN constexpr T identity() { return static_cast<T>(false); }
 };
 
+/// Bitwise conjunction; the identity has all bits set.
 template <class T>
 struct bitwise_and {
   static_assert(is_integral_v<T>, "bitwise_and combines integers only.");
@@ -117,6 +121,7 @@ struct bitwise_and {
   static AXISFOLD_FN constexpr T identity() { return static_cast<T>(~static_cast<T>(0)); }
 };
 
+/// Bitwise disjunction.
 template <class T>
 struct bitwise_or {
   static_assert(is_integral_v<T>, "bitwise_or combines integers only.");
@@ -125,6 +130,7 @@ struct bitwise_or {
   static AXISFOLD_FN constexpr T identity() { return static_cast<T>(0); }
 };
 
+/// Bitwise parity.
 template <class T>
 struct bitwise_xor {
   static_assert(is_integral_v<T>, "bitwise_xor combines integers only.");

@@ -63,6 +63,7 @@ AXISFOLD_FN constexpr const T& get(const detail::tuple_leaf<Index, T>& leaf) {
   return leaf.value;
 }
 
+/// A tuple of copies of the values.
 template <class... Ts>
 AXISFOLD_FN constexpr tuple<Ts...> make_tuple(const Ts&... values) {
   return tuple<Ts...>(values...);

@@ -34,11 +34,17 @@ class DeviceMachine:
         cluster: int = 1,
         defines: Sequence[str] = (),
     ) -> None:
-        """Run a kernel and wait; arrays among the arguments are updated in place."""
+        """Compile a file, run one of its kernels and wait."""
+        code, _ = compile_file(source, self.arch, tuple(defines))
+        self.launch_code(code, kernel, grid, block, *arguments, cluster=cluster)
+
+    def launch_code(
+        self, code: Any, kernel: str, grid: Dim, block: Dim, *arguments: Any, cluster: int = 1
+    ) -> None:
+        """Run a kernel of object code; arrays among the arguments are updated in place."""
         from cuda.bindings import driver
         from cuda.core import LaunchConfig, launch
 
-        code, _ = compile_file(source, self.arch, tuple(defines))
         function = code.get_kernel(kernel)
         # With a cluster size, cuda.core counts the grid in clusters.
         x, y, z = three(grid)

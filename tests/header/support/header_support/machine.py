@@ -60,6 +60,8 @@ def _build(key: str, suffix: str, command: list[str]) -> Path:
     """Run a compiler once for each content, whichever process comes first."""
     folder = Path(tempfile.gettempdir()) / f"axisfold-header-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise RuntimeError(f"{folder} belongs to another user; its libraries are not loaded")
     target = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}{suffix}"
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=folder) as scratch:

@@ -23,6 +23,7 @@ using quotient_t = conditional_t<is_integral_v<T>, double, T>;
 
 // --- transformers --------------------------------------------------------------------------------
 
+/// The value itself, cast to Ty.
 template <class Tx, class Ty = Tx>
 struct IdentityFunctor {
   IdentityFunctor() = default;
@@ -92,6 +93,7 @@ struct SquareFunctor {
 // The older texts write AddFunctor<Tx, Ty>, today's headers AddFunctor<T>. The combination happens
 // in Ty, as there; name the accumulator type to keep its precision.
 
+/// Sum, in Ty.
 template <class Tx, class Ty = Tx>
 struct AddFunctor {
   static constexpr bool is_commutative = true;
@@ -99,6 +101,7 @@ struct AddFunctor {
   AXISFOLD_FN Ty operator()(const Ty& a, const Ty& b) const { return plus<Ty>{}(a, b); }
 };
 
+/// Product, in Ty.
 template <class Tx, class Ty = Tx>
 struct MulFunctor {
   static constexpr bool is_commutative = true;
@@ -123,6 +126,7 @@ struct MaxFunctor {
   AXISFOLD_FN Ty operator()(const Ty& a, const Ty& b) const { return maximum<Ty>{}(a, b); }
 };
 
+/// True when an operand is not zero.
 template <class Tx, class Ty = Tx>
 struct LogicalOrFunctor {
   static constexpr bool is_commutative = true;
@@ -130,6 +134,7 @@ struct LogicalOrFunctor {
   AXISFOLD_FN Ty operator()(const Ty& a, const Ty& b) const { return logical_or<Ty>{}(a, b); }
 };
 
+/// True when no operand is zero.
 template <class Tx, class Ty = Tx>
 struct LogicalAndFunctor {
   static constexpr bool is_commutative = true;

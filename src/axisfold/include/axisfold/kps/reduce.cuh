@@ -11,6 +11,10 @@ namespace details {
 /// kGlobalMode reduces over the threads of the block, kLocalMode within each thread.
 enum ReduceMode { kGlobalMode, kLocalMode };
 
+/// Block sizes that PaddlePaddle's launch code stays below. Nothing here depends on them.
+inline constexpr int kReduceMaxThread = 128;
+inline constexpr int kWarpSize = 32;
+
 /// Reduces each row of threads (equal y and z); every thread of the row receives the result. Any
 /// blockDim.x is right, not only powers of two and multiples of a warp.
 template <class T, class ReduceOp>
