@@ -177,7 +177,7 @@ class _Verifier:
                 self.access_load(node, stmt)
             elif id(node) not in self.checked:
                 self.checked[id(node)] = node
-                self.require(_is_typed(node), f"operands of {type(node).__name__} differ", stmt)
+                self.require(is_typed(node), f"operands of {type(node).__name__} differ", stmt)
 
     def access_load(self, node: Load, stmt: Stmt) -> None:
         self.require(node.buffer in self.live, f"buffer {node.buffer.name} is not live", stmt)
@@ -207,7 +207,7 @@ _OPERATIONS: Final[dict[Kind, frozenset[str]]] = {
 }
 
 
-def _is_typed(node: Node) -> bool:
+def is_typed(node: Node) -> bool:
     """Return whether the operands of a node fit it."""
     parts = [c for c in children(node) if isinstance(c, Expr)]
     match node:

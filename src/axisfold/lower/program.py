@@ -10,6 +10,7 @@ from axisfold.errors import ArgumentError, ScheduleError
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import For, Kernel, Let
 from axisfold.ir.walk import post_order
+from axisfold.lower.divisors import with_divisors
 from axisfold.lower.loops import LoopBuilder
 from axisfold.lower.storage import Storage, any_argument, argument
 from axisfold.schedule.schedule import Schedule
@@ -60,6 +61,7 @@ def lower_schedule(
     builder = LoopBuilder(schedule, _by_origin(schedule, storage))
     outputs = tuple(s.buffer for t, s in storage.items() if t.op.body)
     kernel = Kernel(name, tuple(s.buffer for s in storage.values()), outputs, builder.build())
+    kernel = with_divisors(kernel)
     _check_bound(kernel)
     return kernel
 

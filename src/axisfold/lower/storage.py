@@ -62,8 +62,11 @@ def argument(tensor: Tensor, *, is_compact: bool = False) -> Storage:
     op = tensor.op
     zeros = tuple(build.const(0, e.dtype) for e in tensor.shape)
     facts = Facts(align=tensor.dtype.itemsize)
+    if isinstance(op, PlaceholderOp) and op.facts is not None:
+        facts = op.facts
     if isinstance(op, PlaceholderOp) and op.strides is not None:
-        facts = op.facts or Facts(align=0 if op.unit == "byte" else tensor.dtype.itemsize)
+        if op.facts is None and op.unit == "byte":
+            facts = Facts(align=0)
         buffer = Buffer(tensor.name, tensor.dtype, tensor.shape, op.strides, op.unit, facts=facts)
         return Storage(buffer, zeros)
     strides: tuple[Expr, ...] = ()

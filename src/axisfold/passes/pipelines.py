@@ -10,6 +10,7 @@ from axisfold.config import config
 from axisfold.ir.stmt import Kernel
 from axisfold.ir.verify import verify
 from axisfold.lower.program import lower_schedule
+from axisfold.passes.align_accesses import align_accesses
 from axisfold.passes.apply_pragmas import apply_pragmas
 from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.partition_loops import partition_loops
@@ -39,6 +40,8 @@ DEVICE: Final[tuple[Pass, ...]] = (
     partition_loops,
     # Then lanes, so that what is left of a guard inside a vector becomes a mask.
     vectorize_loops,
+    # Addresses of vectors are known now, and their index arithmetic is still that of te.
+    align_accesses,
     # Nothing above needs to know that offsets are wider than the variables declared.
     widen_indices,
     # Before bodies multiply: each is simplified once.

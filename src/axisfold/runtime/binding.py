@@ -36,7 +36,8 @@ def check_arrays(kernel: Kernel, arrays: Sequence[Any]) -> dict[Var, int]:
     DTypeError
         ``D201``: wrong dtype.
     ShapeError
-        ``A203``: wrong rank; ``A206``: wrong extent.
+        ``A203``: wrong rank; ``A206``: wrong extent; ``A207``: an extent that is no multiple of
+        the declared divisor.
     """
     if len(arrays) != len(kernel.params):
         raise ArgumentError(
@@ -52,6 +53,7 @@ def check_arrays(kernel: Kernel, arrays: Sequence[Any]) -> dict[Var, int]:
         for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
             label = f"argument {position} ({buffer.name})"
             _check_extents(label, buffer, array, extents, only_variables)
+            _check_divisors(label, buffer, array)
     _check_overlaps(kernel, arrays)
     return extents
 
@@ -103,6 +105,19 @@ def _check_extents(
             raise ShapeError(
                 f"{label} has extent {extent} along axis {axis}, but {wanted}{known} is needed.",
                 code="A206",
+            )
+
+
+def _check_divisors(label: str, buffer: Buffer, array: Array) -> None:
+    for axis, (divisor, extent) in enumerate(
+        zip(buffer.facts.divisible, array.shape, strict=False)
+    ):
+        if extent % divisor:
+            raise ShapeError(
+                f"{label} has extent {extent} along axis {axis}, which is no multiple of "
+                f"{divisor}.",
+                code="A207",
+                hint="Pad the array, or leave divisible= away.",
             )
 
 

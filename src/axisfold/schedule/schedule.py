@@ -27,8 +27,10 @@ from axisfold.schedule.primitives.storage_align import storage_align
 from axisfold.schedule.primitives.tile import tile
 from axisfold.schedule.primitives.unroll import unroll
 from axisfold.schedule.primitives.vectorize import vectorize
+from axisfold.schedule.serialize import loaded
 from axisfold.schedule.stage import Stage
-from axisfold.schedule.trace import Step, Trace, axis_places
+from axisfold.schedule.steps import Step, axis_places, recorded
+from axisfold.schedule.trace import Trace
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.compute import ComputeOp
 from axisfold.tensor.tensor import Operation, Tensor
@@ -74,7 +76,21 @@ class Schedule:
         self.stages = [
             Stage(self, op, is_output=op in self.outputs) for op in _producers_first(self.outputs)
         ]
-        self.trace = Trace()
+        self.trace = Trace(tuple(s.op for s in self.stages), self.outputs)
+
+    @classmethod
+    def from_json(cls, text: str) -> Schedule:
+        """Return the schedule that ``s.trace.to_json()`` wrote, over new tensors.
+
+        ``trace.args`` are its inputs and outputs, in the order of those of the first schedule.
+
+        Raises
+        ------
+        ScheduleError
+            ``S281``: the text is no schedule; ``S282``: of an unknown version; ``S283``: a part
+            is missing or wrong.
+        """
+        return loaded(text, create_schedule, tuple(PRIMITIVES))
 
     def __getitem__(self, key: Tensor | Operation) -> Stage:
         """Return the stage of a tensor or operation, also after rfactor replaced its operation.
@@ -120,10 +136,11 @@ class Schedule:
 
     def apply(self, primitive: str, stage: Stage, *args: Any, **kwargs: Any) -> Any:
         """Run a primitive and record it; a refused one leaves schedule and trace unchanged."""
-        places = axis_places(stage, args)
+        named = {k: recorded(self, v) for k, v in kwargs.items() if v is not None}
+        given = recorded(self, args), named
+        places = axis_places(self, [*args, *kwargs.values()])
         result = PRIMITIVES[primitive](self, stage, *args, **kwargs)
-        given = {k: v for k, v in kwargs.items() if v is not None}
-        self.trace.steps.append(Step(primitive, stage, args, given, places, result))
+        self.trace.steps.append(Step(primitive, stage, *given, places, result))
         return result
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from axisfold.dtypes import DType, fits, highest, lowest, parse
@@ -14,10 +14,11 @@ from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Const, Expr, Var
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.reduce import make_reduce
+from axisfold.tensor.reducer import checked_facts
 
 
 class CommReducer:
-    """A commutative reducer of te: call it with what is folded and over which axes.
+    """A reducer of te: call it with what is folded and over which axes.
 
     Parameters
     ----------
@@ -28,19 +29,27 @@ class CommReducer:
         dtypes are the accumulators'.
     name
         Name in messages.
+    facts
+        What is known of it beyond associativity: ``commutative`` (assumed unless ``ordered``),
+        ``ordered``, ``exact``, ``idempotent``, ``absorbing``.
 
     Raises
     ------
     ReducerError
-        ``R121``: ``fcombine`` does not take two parameters; ``R122``: identity and values do
-        not match; ``R123``: it returns another number of values; ``R124``: an identity is no
-        constant; ``R125``: it does not fit the dtype of its value.
+        ``R103``: unknown facts; ``R121``: ``fcombine`` does not take two parameters; ``R122``:
+        identity and values do not match; ``R123``: it returns another number of values;
+        ``R124``: an identity is no constant; ``R125``: it does not fit the dtype of its value.
     """
 
     def __init__(
-        self, fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
+        self,
+        fcombine: Callable[..., Any],
+        fidentity: Callable[..., Any],
+        name: str = "reduce",
+        facts: Iterable[str] = (),
     ) -> None:
         self.fcombine, self.fidentity, self.name = fcombine, fidentity, name
+        self.facts = checked_facts(name, facts)
         if len(inspect.signature(fcombine).parameters) != 2:
             raise ReducerError(
                 f"the combiner of {name!r} must take two parameters.",
@@ -49,7 +58,13 @@ class CommReducer:
             )
 
     def __call__(
-        self, expr: Any, axis: Any, where: Any = None, init: Any = None, *more: Any
+        self,
+        expr: Any,
+        axis: Any,
+        where: Any = None,
+        init: Any = None,
+        *more: Any,
+        absorb: Callable[..., Any] | None = None,
     ) -> Any:
         """Return the reduction of ``expr`` over ``axis``, a tuple if ``expr`` is one.
 
@@ -63,13 +78,22 @@ class CommReducer:
             Condition under which an element counts.
         init
             Start in place of the identity.
+        absorb
+            From the state, given as to ``fcombine``, to the state after one more element: what
+            ``fcombine`` of the two gives, but cheaper.
+
+        Raises
+        ------
+        ReducerError
+            ``R123``: ``absorb`` returns another number of values.
         """
         if more or not _is_axis(axis):
             return self._combine_scalars(expr, axis, where, init, *more)
         many = isinstance(expr, (tuple, list))
         values = [build.as_expr(e) for e in (expr if many else [expr])]
-        combiner = self._combiner([v.dtype for v in values])
-        parts = make_reduce(combiner, values, axis, where, init)
+        combiner = self.combiner([v.dtype for v in values])
+        joined = () if absorb is None else self._absorbed(combiner, absorb)
+        parts = make_reduce(combiner, values, axis, where, init, joined)
         return parts if many else parts[0]
 
     def _combine_scalars(self, *given: Any) -> Any:
@@ -79,7 +103,8 @@ class CommReducer:
             result = self.fcombine(result, value)
         return result
 
-    def _combiner(self, dtypes: list[DType]) -> Combiner:
+    def combiner(self, dtypes: list[DType]) -> Combiner:
+        """Return the typed combiner for values of given dtypes."""
         identity = self.fidentity(*(d.name for d in dtypes))
         starts = list(identity) if isinstance(identity, (tuple, list)) else [identity]
         if len(starts) != len(dtypes):
@@ -91,15 +116,23 @@ class CommReducer:
         consts = [self._constant(s, d) for s, d in zip(starts, dtypes, strict=True)]
         lhs, rhs = self._sides(consts)
         merged = self.fcombine(*self._packed(lhs, rhs))
-        results = list(merged) if isinstance(merged, (tuple, list)) else [merged]
+        typed = self._typed("combiner", merged, consts)
+        return Combiner(lhs, rhs, typed, tuple(consts), self.facts)
+
+    def _typed(self, what: str, returned: Any, consts: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Return a state that a user's function gave, in the dtypes of the identity."""
+        results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(results) != len(consts):
             raise ReducerError(
-                f"the combiner of {self.name!r} returns {len(results)} values for a state of "
+                f"the {what} of {self.name!r} returns {len(results)} values for a state of "
                 f"{len(consts)}.",
                 code="R123",
             )
-        typed = tuple(build.cast(c.dtype, r) for c, r in zip(consts, results, strict=True))
-        return Combiner(lhs, rhs, typed, tuple(consts))
+        return tuple(build.cast(c.dtype, r) for c, r in zip(consts, results, strict=True))
+
+    def _absorbed(self, combiner: Combiner, absorb: Callable[..., Any]) -> tuple[Expr, ...]:
+        state = combiner.lhs if len(combiner.lhs) > 1 else combiner.lhs[0]
+        return self._typed("absorb", absorb(state), combiner.identity)
 
     def _constant(self, start: Any, dtype: DType) -> Const:
         """Return an identity: a plain number has the dtype of the value that is folded."""
@@ -136,10 +169,13 @@ def _is_axis(axis: Any) -> bool:
 
 
 def comm_reducer(
-    fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"
+    fcombine: Callable[..., Any],
+    fidentity: Callable[..., Any],
+    name: str = "reduce",
+    facts: Iterable[str] = (),
 ) -> CommReducer:
-    """Return a commutative reducer; see :class:`CommReducer`."""
-    return CommReducer(fcombine, fidentity, name)
+    """Return a reducer, commutative unless ``facts`` say ``ordered``; see :class:`CommReducer`."""
+    return CommReducer(fcombine, fidentity, name, facts)
 
 
 def _larger(x: Any, y: Any) -> Expr:

@@ -91,7 +91,7 @@ class Reducer:
         self.identity = _checked_identity(name, self.state, identity)
         self.lift, self.combine, self.finalize = lift, combine, finalize
         self.absorb, self.tile = absorb, tile
-        self.facts = _checked_facts(name, facts)
+        self.facts = checked_facts(name, facts)
         parameters = required_parameters(name, "lift", lift)
         self.uses_index = "index" in parameters
         self.input_names = tuple(p for p in parameters if p != "index")
@@ -218,7 +218,14 @@ def _checked_identity(name: str, state: Mapping[str, str], identity: Any) -> Map
     return MappingProxyType(dict(identity))
 
 
-def _checked_facts(name: str, facts: Iterable[str]) -> frozenset[str]:
+def checked_facts(name: str, facts: Iterable[str]) -> frozenset[str]:
+    """Return facts with ``commutative``, which holds unless they say ``ordered``.
+
+    Raises
+    ------
+    ReducerError
+        ``R103``: an unknown fact, or two that exclude each other.
+    """
     given = frozenset([facts] if isinstance(facts, str) else facts)
     if not given <= FACTS or {"commutative", "ordered"} <= given:
         raise ReducerError(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -156,7 +157,11 @@ class Operation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaceholderOp(Operation):
-    """An input.  ``strides`` is None for the layout that te gives an argument by default."""
+    """An input.
+
+    ``strides`` is None for the layout that te gives an argument by default, () for C order without
+    gaps.
+    """
 
     name: str
     shape: tuple[Expr, ...]
@@ -200,6 +205,9 @@ def placeholder(
     *,
     strides: Any = None,
     unit: StrideUnit = "element",
+    compact: bool = False,
+    align: int | None = None,
+    divisible: Mapping[int, int] | Sequence[int] = (),
     facts: Facts | None = None,
 ) -> Tensor:
     """Return an input tensor.
@@ -217,13 +225,24 @@ def placeholder(
         strides, and one with constant extents is compact.
     unit
         Whether strides count elements or bytes.
+    compact
+        Whether elements lie in C order without gaps although extents are variable.  Arrays that do
+        not run through a second version of the kernel that assumes nothing of memory.
+    align
+        Alignment of the first element in bytes, by default that of an element.  Arrays that are
+        not aligned run through that second version.
+    divisible
+        A divisor of the extent of each axis: a dict by axis, or one for each leading axis.  The
+        guards of splits by its divisors vanish, and arrays of other extents are refused.
     facts
-        What is promised about the memory.
+        The last two as one object.
 
     Raises
     ------
     ExpressionError
-        ``E206``: a bad extent; ``E207``: the strides do not fit the shape; ``E208``: complex.
+        ``E206``: a bad extent; ``E207``: the strides do not fit the shape; ``E208``: complex;
+        ``E215``: ``align`` is no power of two; ``E216``: ``divisible`` does not fit the shape;
+        ``E217``: compact, but strides are given.
     DTypeError
         ``D101``: no dtype of axisfold.
     """
@@ -233,6 +252,12 @@ def placeholder(
         raise ExpressionError(
             f"placeholder {name} has {len(extents)} axes but {len(steps)} strides.", code="E207"
         )
+    if compact:
+        if steps is not None:
+            raise ExpressionError(
+                f"placeholder {name} is compact, so its strides follow from its shape.", code="E217"
+            )
+        steps = ()
     element = parse("float32" if dtype is None else dtype)
     if element.is_complex:
         raise ExpressionError(
@@ -240,7 +265,45 @@ def placeholder(
             code="E208",
             hint="Use two placeholders, or axisfold.fold, which does it for you.",
         )
+    divisors = _divisors(name, extents, divisible)
+    if facts is None and (align is not None or divisors):
+        given = align if align is not None else 0 if unit == "byte" else element.itemsize
+        facts = Facts(_checked_align(name, given), divisors)
     return PlaceholderOp(name, extents, element, steps, unit, facts).output(0)
+
+
+def _checked_align(name: str, align: Any) -> int:
+    if type(align) is not int or align < 0 or align & (align - 1):
+        raise ExpressionError(
+            f"placeholder {name}: align={align!r} is no power of two.",
+            code="E215",
+            hint="Give the alignment in bytes, such as 64.",
+        )
+    return align
+
+
+def _divisors(
+    name: str, shape: tuple[Expr, ...], divisible: Mapping[int, int] | Sequence[int]
+) -> tuple[int, ...]:
+    """Return a divisor for each axis, () if nothing is known."""
+    known = dict(divisible) if isinstance(divisible, Mapping) else dict(enumerate(divisible))
+    for axis, divisor in known.items():
+        is_axis = type(axis) is int and 0 <= axis < len(shape)
+        if not is_axis or type(divisor) is not int or divisor < 1:
+            raise ExpressionError(
+                f"placeholder {name}: divisible={divisible!r} is no divisor for each of its "
+                f"{len(shape)} axes.",
+                code="E216",
+                hint="Give a dict such as {1: 16}, or a tuple such as (1, 16).",
+            )
+        extent = build.as_int(shape[axis])
+        if extent is not None and extent % divisor:
+            raise ExpressionError(
+                f"placeholder {name}: its extent {extent} along axis {axis} is no multiple of "
+                f"{divisor}.",
+                code="E216",
+            )
+    return tuple(known.get(axis, 1) for axis in range(len(shape))) if known else ()
 
 
 def var(name: str = "tindex", dtype: Any = "int32") -> Var:

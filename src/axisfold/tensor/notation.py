@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import math
 import re
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from axisfold.dtypes import DType, Scalar
+from axisfold.dtypes import INT32, DType, Scalar
 from axisfold.errors import InternalError
 from axisfold.ir.expr import (
     Binary,
@@ -69,10 +70,13 @@ class Names:
 
 
 class ExprWriter:
-    """Writes expressions bottom-up; parts that are long or used twice get names in ``lines``."""
+    """Writes expressions bottom-up; parts that are long or used twice get names in ``lines``.
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    With ``is_inline`` no part gets a name: for bounds, which stand where no line can go before.
+    """
+
+    def __init__(self, names: Names, *, is_inline: bool = False) -> None:
+        self.names, self.is_inline = names, is_inline
         self.lines: list[str] = []
         self.done: dict[Node, tuple[str, int]] = {}
         self.count = 0
@@ -97,7 +101,7 @@ class ExprWriter:
             text, rank = self.write(node)
             is_simple = isinstance(node, (Var, Const, TensorLoad))
             is_long = len(text) > LONGEST and node is not root
-            if not is_simple and (uses[node] > 1 or is_long):
+            if not is_simple and not self.is_inline and (uses[node] > 1 or is_long):
                 text, rank = self.name(text), ATOM
             self.done[node] = text, rank
         return self.done[root][0]
@@ -126,6 +130,17 @@ class ExprWriter:
             texts.append(text)
         return texts
 
+    def index(self, node: Expr) -> str:
+        """Write an index or a bound: an int32 is what a plain number there becomes."""
+        if isinstance(node, Const) and node.dtype == INT32:
+            return str(node.value)
+        return self.within(node, 0)
+
+    def bound(self, root: Expr) -> str:
+        """Return the text of an extent or of the end of a range."""
+        self.operand(root)
+        return self.index(root)
+
     def write(self, node: Node) -> tuple[str, int]:
         """Return a node's text and how strongly it binds; its children are written."""
         match node:
@@ -134,7 +149,7 @@ class ExprWriter:
             case Const():
                 return constant(node), ATOM
             case TensorLoad():
-                inside = ", ".join(self.within(i, 0) for i in node.indices) or "()"
+                inside = ", ".join(self.index(i) for i in node.indices) or "()"
                 return f"{self.names.tensor(node.tensor)}[{inside}]", ATOM
             case Cast():
                 return f'te.cast("{node.dtype}", {self.within(node.value, 0)})', ATOM
@@ -186,6 +201,11 @@ def _distinct(roots: Iterable[Expr]) -> list[Node]:
     return list(dict.fromkeys(node for root in roots for node in post_order(root)))
 
 
+def quoted(text: str) -> str:
+    """Return a string as a Python literal in double quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def identifier(name: str) -> str:
     """Return a name with what Python does not allow in one replaced."""
     text = re.sub(r"\W", "_", name) or "_"
@@ -197,7 +217,8 @@ def _number(value: Scalar, dtype: DType) -> str:
         return str(int(value))
     if math.isfinite(value):
         return repr(float(value))
-    return "math.nan" if math.isnan(value) else "math.inf" if value > 0 else "-math.inf"
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    return f"{sign}math.nan" if math.isnan(value) else f"{sign}math.inf"
 
 
 def constant(node: Const) -> str:

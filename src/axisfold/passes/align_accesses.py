@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""align_accesses: vector loads of aligned arguments say how far their addresses are aligned."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axisfold.analysis.simplify import can_prove
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Expr, Load, Node, Ramp
+from axisfold.ir.stmt import Kernel
+from axisfold.ir.walk import post_order, rewrite
+from axisfold.passes.rewriter import StmtRewriter
+
+# No vector register is wider.
+WIDEST: Final = 64
+
+
+def align_accesses(kernel: Kernel) -> Kernel:
+    """Note the proven alignment of each vector load whose buffer's start is aligned.
+
+    Before, with ``A`` declared ``align=64`` and m a multiple of 16::
+
+        A[ramp((i*m + k.outer*16), 1, 16)]       (assumed to be aligned to one element)
+
+    After, the load carries ``align=64``.
+    """
+    aligned = {b for b in kernel.params if b.facts.align > b.dtype.itemsize}
+    return _Pass(aligned).run(kernel) if aligned else kernel
+
+
+class _Pass(StmtRewriter):
+    def __init__(self, aligned: set[Buffer]) -> None:
+        super().__init__()
+        self.aligned = aligned
+
+    def expr(self, expr: Expr) -> Expr:
+        return rewrite(expr, self.node) if _has_vector_load(expr) else expr
+
+    def node(self, node: Node) -> Node:
+        if not isinstance(node, Load) or node.align or node.buffer not in self.aligned:
+            return node
+        index, buffer = node.index, node.buffer
+        if not isinstance(index, Ramp):
+            return node
+        unit = 1 if buffer.unit == "byte" else buffer.dtype.itemsize
+        align = min(buffer.facts.align, WIDEST)
+        while align > buffer.dtype.itemsize:
+            if can_prove((index.base % (align // unit)).equal(0), self.bounds):
+                return Load(buffer, index, node.mask, align, node.cache)
+            align //= 2
+        return node
+
+
+def _has_vector_load(expr: Expr) -> bool:
+    return any(isinstance(n, Load) and isinstance(n.index, Ramp) for n in post_order(expr))
