@@ -47,8 +47,8 @@ def test_every_header_stands_alone(path: Path) -> None:
 
 def test_macros_of_the_prelude_end_with_it() -> None:
     text = """
-    #include <axisfold/seed_prelude.cuh>
-    #include <axisfold/seed_prelude_end.cuh>
+    #include <axisfold/kps_prelude.cuh>
+    #include <axisfold/kps_prelude_end.cuh>
     #if defined(block_size) || defined(REDUCE_VEC_SIZE) || defined(HOSTDEVICE)
     #error "a macro of the prelude is left"
     #endif

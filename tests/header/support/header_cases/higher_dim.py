@@ -8,8 +8,8 @@ import pytest
 from header_support import KERNELS, Machine
 
 SOURCE = KERNELS / "higher_dim.cu"
-ENGLISH = KERNELS / "seed_en.cu"
-CHINESE = KERNELS / "seed_zh.cu"
+ENGLISH = KERNELS / "published_en.cu"
+CHINESE = KERNELS / "published_zh.cu"
 
 SHAPE = (6, 5, 7, 3)  # N, H, W, C
 

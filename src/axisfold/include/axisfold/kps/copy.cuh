@@ -22,7 +22,7 @@ AXISFOLD_DEVICE void for_each_neighbour(index_t num, const Move& move) {
 /// Visits a thread's NX columns and NY rows: `move(register index, offset in the block)`.
 ///
 /// A boundary block skips column x when threadIdx.x + x * stride_nx >= size_nx. Rows end by
-/// `rows_left(y)`, since the two template lists count them differently.
+/// `row_exists(y)`, since the two template lists count them differently.
 template <int NX, int NY, bool IsBoundary, class RowExists, class Move>
 AXISFOLD_DEVICE void for_each_strided(index_t size_nx, index_t stride_nx, index_t stride_ny,
                                       const RowExists& row_exists, const Move& move) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction of an axis that is not the last: the seeds' higher-dim kernel, with its gaps closed.
+// Reduction of an axis that is not the last: the published higher-dim kernel, with its gaps closed.
 #pragma once
 
 #include <axisfold/kps/functors.cuh>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The English text against the library, with nothing but the prelude before it.
-#include <axisfold/seed_prelude.cuh>
+#include <axisfold/kps_prelude.cuh>
 
 // On the host, the text compares an int with an unsigned and leaves parameters unused.
 #if defined(__GNUC__) && !defined(__CUDACC__)
@@ -9,7 +9,7 @@
 #endif
 
 namespace as_kernel {
-#include "seed_en.cuh"
+#include "published_en.cuh"
 template __global__ void
 ReduceHigherDimKernel<float, float, float, AddFunctor<float>, IdentityFunctor<float>>(
     const float*, float*, AddFunctor<float>, IdentityFunctor<float>, float, int, int, int);
@@ -19,7 +19,7 @@ ReduceHigherDimKernel<float, float, float, AddFunctor<float>, IdentityFunctor<fl
 #undef __global__
 #define __global__ __device__
 namespace as_function {
-#include "seed_en.cuh"
+#include "published_en.cuh"
 }
 #undef __global__
 #if defined(__CUDACC__)
@@ -27,7 +27,7 @@ namespace as_function {
 #else
 #define __global__
 #endif
-#include <axisfold/seed_prelude_end.cuh>
+#include <axisfold/kps_prelude_end.cuh>
 
 extern "C" __global__ void sum_en(const float* x, float* y, int reduce_num, int left_num,
                                   int blocking_num) {

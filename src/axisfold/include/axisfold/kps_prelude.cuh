@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the published higher-dim reduce kernels leave undefined. Include it before their text and
-// seed_prelude_end.cuh after it.
+// kps_prelude_end.cuh after it.
 //
 // The kernels use names that their own pages never define, and one parameter under two names. These
 // macros resolve to names *inside* the kernels, which is why they are macros and why they end with
@@ -14,8 +14,8 @@ namespace kpds = axisfold::kpds;
 
 // The pages' own IdentityFunctor lacks the default constructor that their kernel calls, and their
 // AddFunctor has an initial() that device code cannot call. Texts that bring functors of these
-// names define AXISFOLD_SEED_OWN_FUNCTORS.
-#if !defined(AXISFOLD_SEED_OWN_FUNCTORS)
+// names define AXISFOLD_PRELUDE_OWN_FUNCTORS.
+#if !defined(AXISFOLD_PRELUDE_OWN_FUNCTORS)
 template <class Tx, class Ty = Tx>
 using IdentityFunctor = axisfold::kps::IdentityFunctor<Tx, Ty>;
 template <class Tx, class Ty = Tx>
@@ -24,7 +24,7 @@ using AddFunctor = axisfold::kps::AddFunctor<Tx, Ty>;
 
 #if !defined(HOSTDEVICE)
 #define HOSTDEVICE __host__ __device__
-#define AXISFOLD_SEED_HOSTDEVICE
+#define AXISFOLD_PRELUDE_HOSTDEVICE
 #endif
 
 // The transform must cover exactly the rows that were read. Both texts call that number NY.

@@ -2,17 +2,17 @@
 // The Chinese text, functors included, against the library, with nothing but the prelude before it.
 // Its CustomMean::initial() has no qualifier, which makes it a host function: nvcc takes it, NVRTC
 // needs the option -default-device.
-#define AXISFOLD_SEED_OWN_FUNCTORS
-#include <axisfold/seed_prelude.cuh>
+#define AXISFOLD_PRELUDE_OWN_FUNCTORS
+#include <axisfold/kps_prelude.cuh>
 
 #if defined(__GNUC__) && !defined(__CUDACC__)
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #endif
 
-#include "seed_zh_functors.cuh"
+#include "published_zh_functors.cuh"
 
 namespace as_kernel {
-#include "seed_zh.cuh"
+#include "published_zh.cuh"
 template __global__ void
 ReduceHigherDimKernel<float, float, float, CustomMean<float>, kpds::DivideFunctor<float>>(
     const float*, float*, CustomMean<float>, kpds::DivideFunctor<float>, float, int, int, int);
@@ -21,7 +21,7 @@ ReduceHigherDimKernel<float, float, float, CustomMean<float>, kpds::DivideFuncto
 #undef __global__
 #define __global__ __device__
 namespace as_function {
-#include "seed_zh.cuh"
+#include "published_zh.cuh"
 }
 #undef __global__
 #if defined(__CUDACC__)
@@ -29,7 +29,7 @@ namespace as_function {
 #else
 #define __global__
 #endif
-#include <axisfold/seed_prelude_end.cuh>
+#include <axisfold/kps_prelude_end.cuh>
 
 extern "C" __global__ void mean_zh(const float* x, float* y, int n, int reduce_num, int left_num,
                                    int blocking_size) {
