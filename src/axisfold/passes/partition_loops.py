@@ -31,8 +31,10 @@ from axisfold.passes.copying import renamed_loops
 from axisfold.passes.rewriter import StmtRewriter, substatements
 
 # Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
-# Beyond this many stores the program leaves the instruction cache, and guards cost less than code.
-# Outer loops give way first: the guards of inner loops are tested most often.
+# Beyond this many copies compiling takes seconds, and beyond this many stores the program leaves
+# the instruction cache: guards cost less.  Outer loops give way first, because the guards of inner
+# loops are tested most often.
+MAX_COPIES = 32
 MAX_STORES = 512
 
 # The rest of a parallel loop that has no more rounds than this is not worth a second start of the
@@ -55,8 +57,8 @@ def partition_loops(kernel: Kernel) -> Kernel:
         for (k.outer, 0, floordiv(m, 16)) { … S … }
         for (k.outer, floordiv(m, 16), floordiv((m + 15), 16)) { … if likely(…) { S } … }
 
-    A loop whose copies would be too long (``MAX_STORES``) keeps its guards.  The interior of a
-    parallel loop is parallel, its rest too unless that is known to be a few rounds.
+    A loop keeps its guards where there would be too many copies or too long ones.  The interior of
+    a parallel loop is parallel, its rest too unless that is known to be a few rounds.
     """
     return _Partition().run(kernel)
 
@@ -93,7 +95,7 @@ class _Partition(StmtRewriter):
         edges = {
             g.condition: e for g in guards if (e := _edge(loop.var, g, may_hold=False)) is not None
         }
-        if not edges or 2 * self.copies * _stores(loop.body) > MAX_STORES:
+        if not edges or not self._may_copy(loop.body):
             return super().visit_for(loop)
         first = self._rounds(loop, edges.values())
         interior = For(loop.var, loop.min, first, loop.kind, _without(loop.body, set(edges)))
@@ -105,6 +107,10 @@ class _Partition(StmtRewriter):
         halves = [super(_Partition, self).visit_for(h) for h in (interior, renamed_loops(tail))]
         self.copies //= 2
         return build.seq(*halves)
+
+    def _may_copy(self, body: Stmt) -> bool:
+        copies = 2 * self.copies
+        return copies * _copies(body) <= MAX_COPIES and copies * _stores(body) <= MAX_STORES
 
     def _rounds(self, loop: For, edges: Iterable[Expr]) -> Expr:
         """Return how many rounds the interior has, at least 0 and at most all."""
@@ -125,16 +131,27 @@ class _Partition(StmtRewriter):
         return build.maximum(rounds, 0)
 
 
+def _copies(stmt: Stmt) -> int:
+    """Return how many copies of its innermost body a statement will have."""
+    inner = max((_copies(part) for part in substatements(stmt)), default=1)
+    return 2 * inner if isinstance(stmt, For) and _is_split(stmt) else inner
+
+
+def _is_split(loop: For) -> bool:
+    guards = _guards(loop.body, _Found(build.TRUE, Bounds()))
+    return loop.kind in _SPLIT and any(
+        uses(g.condition, {loop.var}) and not uses(g.condition, g.serial) for g in guards
+    )
+
+
 def _stores(stmt: Stmt) -> int:
     """Return how many stores a statement will have once its loops are split and unrolled."""
     match stmt:
         case Store() | AllReduce():
             return 1
         case For():
-            guards = _guards(stmt.body, _Found(build.TRUE, Bounds()))
-            is_split = stmt.kind in _SPLIT and any(uses(g.condition, {stmt.var}) for g in guards)
             rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else None
-            return (rounds or (2 if is_split else 1)) * _stores(stmt.body)
+            return (rounds or (2 if _is_split(stmt) else 1)) * _stores(stmt.body)
         case If() | Seq() | Let() | Allocate() | Attr():
             return sum(_stores(part) for part in substatements(stmt))
 
