@@ -49,6 +49,11 @@ def test_macros_of_the_prelude_end_with_it() -> None:
     text = """
     #include <axisfold/kps_prelude.cuh>
     #include <axisfold/kps_prelude_end.cuh>
+    #include <axisfold/kps_prelude.cuh>
+    #if !defined(block_size) || !defined(REDUCE_VEC_num) || !defined(HOSTDEVICE)
+    #error "a second text has no prelude"
+    #endif
+    #include <axisfold/kps_prelude_end.cuh>
     #if defined(block_size) || defined(REDUCE_VEC_SIZE) || defined(HOSTDEVICE)
     #error "a macro of the prelude is left"
     #endif

@@ -4,8 +4,7 @@
 //
 // The kernels use names that their own pages never define, and one parameter under two names. These
 // macros resolve to names *inside* the kernels, which is why they are macros and why they end with
-// the text.
-#pragma once
+// the text. No include guard: each text of a file has its own prelude and end.
 
 #include <axisfold/kps.cuh>
 
@@ -15,7 +14,8 @@ namespace kpds = axisfold::kpds;
 // The pages' own IdentityFunctor lacks the default constructor that their kernel calls, and their
 // AddFunctor has an initial() that device code cannot call. Texts that bring functors of these
 // names define AXISFOLD_PRELUDE_OWN_FUNCTORS.
-#if !defined(AXISFOLD_PRELUDE_OWN_FUNCTORS)
+#if !defined(AXISFOLD_PRELUDE_OWN_FUNCTORS) && !defined(AXISFOLD_PRELUDE_FUNCTORS)
+#define AXISFOLD_PRELUDE_FUNCTORS
 template <class Tx, class Ty = Tx>
 using IdentityFunctor = axisfold::kps::IdentityFunctor<Tx, Ty>;
 template <class Tx, class Ty = Tx>

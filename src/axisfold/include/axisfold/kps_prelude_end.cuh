@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes back the macros of kps_prelude.cuh. No include guard: it may close several texts.
+// Takes back the macros of kps_prelude.cuh. No include guard, like there.
 
 #undef REDUCE_VEC_SIZE
 #undef REDUCE_VEC_num
