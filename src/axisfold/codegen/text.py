@@ -174,21 +174,23 @@ class Lines:
         self.indent, self.width, self.depth = indent, width, 0
 
     def emit(self, text: str = "") -> None:
-        """Append a line."""
-        self.lines.append(f"{self.indent * self.depth}{text}" if text else "")
+        """Append a line of source, continued on more where it is too long."""
+        start = self.indent * self.depth
+        # What follows an opened block is indented too, so that its head is indented twice.
+        more = start + self.indent * (2 if text.endswith("{") else 1)
+        rest = f"{start}{text}" if text else ""
+        while len(rest) > self.width and (cut := _break(rest, self.width)):
+            self.lines.append(rest[:cut].rstrip())
+            rest = f"{more}{rest[cut:].lstrip()}"
+        self.lines.append(rest)
 
     def comment(self, text: str) -> None:
         """Append a comment line; ``*/`` inside cannot end it."""
-        self.emit(f"/* {text.replace('*/', '* /')} */")
+        self.lines.append(f"{self.indent * self.depth}/* {text.replace('*/', '* /')} */")
 
     def assign(self, target: str, value: Code) -> None:
-        """Append ``target = value;``, on two lines where one would be too long."""
-        line = f"{target} = {value};"
-        if len(line) + len(self.indent) * self.depth <= self.width:
-            self.emit(line)
-        else:
-            self.emit(f"{target} =")
-            self.emit(f"{self.indent}{value};")
+        """Append ``target = value;``."""
+        self.emit(f"{target} = {value};")
 
     def statements(self, lines: Sequence[str]) -> None:
         """Append lines written elsewhere at depth 0."""
@@ -209,3 +211,29 @@ class Lines:
     def text(self) -> str:
         """Return everything, with a newline at the end."""
         return "\n".join(self.lines) + "\n"
+
+
+def _break(line: str, width: int) -> int:
+    """Return where a line is best cut: between the outermost operands, as late as they fit.
+
+    0 if it cannot be cut.
+    """
+    best, loosest, depth = 0, (len(line), 0), 0
+    start = len(line) - len(line.lstrip())
+    for position in range(start, min(width, len(line) - 1)):
+        depth += (line[position] in "([{") - (line[position] in ")]}")
+        if line[position] == " ":
+            binding = _binding_at(line, position)
+            if binding is not None and (depth, binding) <= loosest:
+                best, loosest = position, (depth, binding)
+    return best
+
+
+def _binding_at(line: str, position: int) -> int | None:
+    """Return how tightly a space's neighbours hold together, None where they must not part."""
+    if line[position - 1] in ",;":
+        return -1
+    if line[:position].endswith(" ="):
+        return Binding.SUM
+    operator = line[position + 1 :].split(" ", 1)[0]
+    return Binding.CHOICE if operator in ("?", ":") else _INFIX.get(operator)

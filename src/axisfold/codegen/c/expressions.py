@@ -113,8 +113,7 @@ class Expressions:
         """Return the address of an element as a pointer to bytes."""
         if buffer.unit == "element" and buffer.dtype.itemsize > 1:
             index = infix("*", index, Code(str(buffer.dtype.itemsize)))
-        pointer = Code(self.pointers[buffer])
-        return pointer if index.text == "0" else infix("+", pointer, index)
+        return prefix("&", subscript(self.pointers[buffer], index))
 
 
 class _Writing:

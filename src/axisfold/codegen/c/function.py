@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from axisfold.analysis.simplify import simplify
 from axisfold.codegen.c.expressions import Expressions
 from axisfold.codegen.c.helpers import Helpers
 from axisfold.codegen.c.lanes import scalarize_lanes
@@ -23,7 +24,7 @@ from axisfold.codegen.text import Code, Lines, Names, cast, legal_name, subscrip
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Binary, Const, Expr
+from axisfold.ir.expr import Const, Expr
 from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import uses
 
@@ -80,21 +81,7 @@ class _Function:
         return "\n".join([*head.lines, lines.text()])
 
     def _head(self, params: Sequence[str]) -> str:
-        head = f"int32_t {symbol(self.kernel)}({', '.join(params) or 'void'})"
-        if len(head) + 2 <= self.lines.width:
-            return head
-        first = head[: head.index("(") + 1]
-        return "\n".join([first, *self._filled(params)])
-
-    def _filled(self, params: Sequence[str]) -> list[str]:
-        """Return lines of parameters, as many on each as it holds."""
-        rows = [""]
-        for position, param in enumerate(params):
-            text = f"{param}{',' if position + 1 < len(params) else ')'}"
-            if len(rows[-1]) + len(text) + 8 > self.lines.width:
-                rows.append("")
-            rows[-1] += f" {text}" if rows[-1] else f"    {text}"
-        return rows
+        return f"int32_t {symbol(self.kernel)}({', '.join(params) or 'void'})"
 
     def _parameter(self, buffer: Buffer) -> str:
         is_input = buffer not in self.kernel.outputs
@@ -153,7 +140,7 @@ class _Function:
                 self.allocate(Allocate(allocation.buffer, replace(loop, body=allocation.body)))
                 return
         x, lines = self.x, self.lines
-        low, end = self._named(loop, "start", x.bound(loop.min)), x.bound(_end(loop))
+        low, end = self._named(loop, "start", x.bound(loop.min)), x.bound(self._end(loop))
         if loop.kind != "serial":
             lines.comment(f"{loop.kind}: the rounds do not depend on each other")
         end = self._named(loop, "end", end)
@@ -169,6 +156,12 @@ class _Function:
                 self.stmt(loop.body)
         x.bounds = outer
 
+    def _end(self, loop: For) -> Expr:
+        """Return ``min + extent``."""
+        if build.is_const(loop.min, 0):
+            return loop.extent
+        return simplify(build.binary("add", loop.min, loop.extent), self.x.bounds)
+
     def _named(self, loop: For, what: str, code: Code) -> Code:
         """Compute an end of a loop before it, unless it is short."""
         if "(" not in code.text and len(code.text) <= _LONG_END:
@@ -180,9 +173,10 @@ class _Function:
     def branch(self, stmt: If) -> None:
         is_tail = build.bare(stmt.condition) is not stmt.condition
         condition = self.x.value(stmt.condition)
-        head = f"if ({condition}) {{" + (" /* tail */" if is_tail else "")
         lines = self.lines
-        lines.emit(head)
+        if is_tail:
+            lines.comment("tail")
+        lines.emit(f"if ({condition}) {{")
         self._inside(stmt.then)
         if stmt.otherwise is not None:
             lines.emit("} else {")
@@ -244,14 +238,6 @@ class _Function:
 
 def _moves(allocation: Allocate, loop: For) -> bool:
     return any(uses(e, {loop.var}) for e in allocation.buffer.allocated_extents)
-
-
-def _end(loop: For) -> Expr:
-    """Return ``min + extent``; an extent written ``end - min`` gives its end back."""
-    extent = loop.extent
-    if isinstance(extent, Binary) and extent.op == "sub" and extent.b == loop.min:
-        return extent.a
-    return build.binary("add", loop.min, extent)
 
 
 def _product(shape: Sequence[Expr]) -> str:

@@ -26,7 +26,6 @@ from axisfold.ir.expr import (
     Call,
     Cast,
     Compare,
-    Const,
     Expr,
     IfThenElse,
     Load,
@@ -88,7 +87,7 @@ class _Scalarizer:
             after = _lane()
             held = Load(array, after)
             return Allocate(array, build.seq(fill, self._written(stmt, held, after, lanes)))
-        return self._written(stmt, self.at(stmt.value, lane), lane, lanes)
+        return self._written(stmt, self.at(stmt.value, lane, stmt.mask), lane, lanes)
 
     def _written(self, stmt: Store, value: Expr, lane: Var, lanes: int) -> Stmt:
         body: Stmt = Store(stmt.buffer, self.at(stmt.index, lane), value, None, stmt.align)
@@ -114,16 +113,17 @@ class _Scalarizer:
             if isinstance(node, Load) and node.buffer is stmt.buffer
         )
 
-    def at(self, root: Expr, lane: Var) -> Expr:
-        """Return one lane of an expression."""
+    def at(self, root: Expr, lane: Var, mask: Expr | None = None) -> Expr:
+        """Return one lane of an expression, which is evaluated only where ``mask`` holds."""
+        known = [] if mask is None else build.conjuncts(mask)
         done: dict[int, Expr] = {}
         for node in post_order(root):
             if isinstance(node, Expr):
                 parts = [done[id(c)] for c in children(node)]
-                done[id(node)] = self._node(node, parts, lane)
+                done[id(node)] = self._node(node, parts, lane, known)
         return done[id(root)]
 
-    def _node(self, node: Expr, parts: Sequence[Expr], lane: Var) -> Expr:
+    def _node(self, node: Expr, parts: Sequence[Expr], lane: Var, known: Sequence[Expr]) -> Expr:
         if node.dtype.lanes == 1:
             return node
         match node:
@@ -147,10 +147,17 @@ class _Scalarizer:
             case Call():
                 return Call(node.name, tuple(parts), node.dtype.element)
             case Load():
-                read = Load(node.buffer, parts[0], None, node.align)
-                return read if node.mask is None else IfThenElse(parts[1], read, _zero(read.dtype))
+                return _read(node, parts, known)
             case _:
                 raise InternalError(f"{type(node).__name__} is no node of a device program")
+
+
+def _read(node: Load, parts: Sequence[Expr], known: Sequence[Expr]) -> Expr:
+    """Return a lane of a load, its mask tested unless that is known to hold."""
+    read = Load(node.buffer, parts[0], None, node.align)
+    if node.mask is None or all(c in known for c in build.conjuncts(node.mask)):
+        return read
+    return IfThenElse(parts[1], read, build.const(False if read.dtype.is_bool else 0, read.dtype))
 
 
 def _lane() -> Var:
@@ -159,10 +166,6 @@ def _lane() -> Var:
 
 def _cast(lane: Var, dtype: DType) -> Expr:
     return build.cast(dtype, lane)
-
-
-def _zero(dtype: DType) -> Const:
-    return build.const(False if dtype.is_bool else 0, dtype)
 
 
 def _array(name: str, dtype: DType) -> Buffer:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Var
-from axisfold.ir.stmt import For, If, Kernel, Let, Stmt, Store
+from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Stmt, Store
 from axisfold.ir.walk import post_order
 from axisfold.passes.rewriter import substatements
 
@@ -46,21 +46,25 @@ def partly_started(kernel: Kernel) -> frozenset[Buffer]:
     """
     found: set[Buffer] = set()
     values: dict[Var, Expr] = {}
-    waiting: list[tuple[Stmt, bool]] = [(kernel.body, False)]
+    outside: dict[Buffer, int] = {}
+    waiting: list[tuple[Stmt, int]] = [(kernel.body, 0)]
     while waiting:
-        stmt, may_miss = waiting.pop()
+        stmt, guards = waiting.pop()
         match stmt:
-            case Store() if may_miss and not _reads(stmt.value, stmt.buffer, values):
-                found.add(stmt.buffer)
+            case Allocate():
+                outside[stmt.buffer] = guards
+            case Store() if guards > outside.get(stmt.buffer, guards):
+                if not _reads(stmt.value, stmt.buffer, values):
+                    found.add(stmt.buffer)
             case Let():
                 values[stmt.var] = stmt.value
             case If():
-                may_miss = True
+                guards += 1
             case For():
-                may_miss = may_miss or stmt.stop is not None or not build.as_int(stmt.extent)
+                guards += stmt.stop is not None or not build.as_int(stmt.extent)
             case _:
                 pass
-        waiting += [(part, may_miss) for part in reversed(substatements(stmt))]
+        waiting += [(part, guards) for part in reversed(substatements(stmt))]
     return frozenset(found)
 
 
