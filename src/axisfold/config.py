@@ -43,7 +43,7 @@ class Config:
         Raises
         ------
         ArgumentError
-            ``A301``: the value, or that of the environment variable, is no integer from 1 to
+            ``A401``: the value, or that of the environment variable, is no integer from 1 to
             1024.
         """
         if self._threads is None:
@@ -71,7 +71,7 @@ def _thread_count(value: Any, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_THREADS:
         raise ArgumentError(
             f"{name} is {value!r}, not a number of threads from 1 to {MAX_THREADS}.",
-            code="A301",
+            code="A401",
             hint="1 runs everything on the calling thread; unset, all CPUs that this process may "
             "use take part.",
         )

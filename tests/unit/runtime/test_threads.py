@@ -401,7 +401,7 @@ def test_a_bad_number_of_threads_is_refused(value):
     assert str(caught.value) == (
         f"config.threads is {value!r}, not a number of threads from 1 to 1024. 1 runs everything "
         "on the calling thread; unset, all CPUs that this process may use take part. "
-        "[axisfold-A301]"
+        "[axisfold-A401]"
     )
     assert config.threads == before
 
