@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thread pool that parallel loops run on.
 
-Its program is LLVM IR (``threads.ll``), compiled once by the same compiler as the kernels, which
-call its function ``axisfold_parallel`` directly.  The workers are threads of the system that run
-compiled code only: they hold neither the GIL nor anything of Python, wait without using time, and
-end with the process.
+Its program is LLVM IR (``threads.ll``; ``serial.ll`` where there are no POSIX threads), compiled
+once by the same compiler as the kernels, which call its function ``axisfold_parallel`` directly.
+The workers are threads of the system that run compiled code only: they hold neither the GIL nor
+anything of Python, wait awake for 50 us after a loop and then asleep, and end with the process.
 
 The calling thread takes part, and the pool serves one loop at a time: a loop that finds it in use
 (started by another thread of the program, or from inside a loop) runs on its own thread alone.
 After a fork the child starts its own workers when it needs them.  While the main thread of Python
-runs a parallel loop, it lets signal handlers run every 50 ms, so Ctrl-C ends it.
+runs a parallel loop, it lets signal handlers run every 50 ms, between chunks, so Ctrl-C ends it.
 """
 
 from __future__ import annotations
@@ -127,12 +127,18 @@ def pool() -> Pool:
     return _pool
 
 
+def program(system: str = os.name) -> str:
+    """Return the pool's LLVM IR for a kind of system; only POSIX has threads."""
+    name = "threads.ll" if system == "posix" else "serial.ll"
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return Template(text).substitute(_CONSTANTS)
+
+
 def _compiled() -> Pool:
     for name, function in _PYTHON.items():
         address = ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value
         add_symbol(name, address or 0)
-    text = Path(__file__).with_name("threads.ll").read_text(encoding="utf-8")
-    code = compile_llvm(Template(text).substitute(_CONSTANTS), "axisfold_parallel", is_hot=False)
+    code = compile_llvm(program(), "axisfold_parallel", is_hot=False)
     # One reference that is never given back: at exit Python drops modules while workers wait in
     # this code.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
@@ -140,7 +146,8 @@ def _compiled() -> Pool:
     made.reset()
     made.resize(config.threads)
     config.watch_threads(made.resize)
-    os.register_at_fork(after_in_child=made.reset)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=made.reset)
     add_symbol("axisfold_parallel", code.address)
     return made
 

@@ -16,7 +16,7 @@ from axisfold.build import build
 from axisfold.config import Config, available_cpus, cgroup_quota, config
 from axisfold.errors import ArgumentError, ResourceError
 from axisfold.runtime.cpu import compile_llvm
-from axisfold.runtime.threads import FORKED, check_status, pool
+from axisfold.runtime.threads import FORKED, Pool, check_status, pool, program
 
 THREADS = (1, 2, 3, 8)
 
@@ -116,10 +116,10 @@ def chunks():
     return compile_llvm(COUNTING, "test.outer")
 
 
-def share(chunk, counters, rounds, effort):
+def share(chunk, counters, rounds, effort, on=None):
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, integer, integer)
-    return kind(pool().code.address)(chunk, ctypes.addressof(counters), rounds, effort)
+    return kind((on or pool()).code.address)(chunk, ctypes.addressof(counters), rounds, effort)
 
 
 @pytest.mark.parametrize("threads", THREADS)
@@ -220,6 +220,18 @@ def test_callers_at_once():
         caller.join(timeout=60)
     assert not wrong
     assert not any(caller.is_alive() for caller in callers)
+
+
+def test_systems_without_threads_run_loops_on_the_caller(chunks):
+    serial = Pool(compile_llvm(program("nt"), "axisfold_parallel", is_hot=False))
+    serial.resize(8)
+    serial.reset()
+    serial.set_chunk_work(1)
+    counters = (ctypes.c_int64 * 2)()
+    assert share(chunks.address, counters, 1000, 1000, serial) == 0
+    assert share(chunks.address, counters, 0, 1000, serial) == 0
+    assert (counters[0], serial.workers) == (1000, 0)
+    assert share(chunks.address_of("test.failing"), counters, 1000, 1000, serial) == 0
 
 
 # --- memory --------------------------------------------------------------------------------------
