@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +57,8 @@ def seconds(call: Callable[[], Any], repeats: int = 1) -> float:
 
 def main() -> None:
     """Print the table, the largest difference, the times, and where to look next."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal may know ASCII only
     console = Console(highlight=False)
     sst = np.load(FILE)
     first = seconds(lambda: with_axisfold(sst))

@@ -24,6 +24,14 @@ def test_a_fold_from_file_to_file(process, tmp_path):
         assert written["sum"].tolist() == [12.0, 15.0, 18.0, 21.0]
 
 
+def test_a_terminal_that_knows_ascii_only(process, tmp_path):
+    np.save(tmp_path / "niño.npy", np.arange(3))
+    args = ("fold", tmp_path / "niño.npy", "--op", "sum")
+    outcome = process(*args, PYTHONIOENCODING="ascii", PYTHONUTF8="1")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "ni?o.npy" in outcome.out
+
+
 def test_wrong_use_is_one_line_and_code_2(process, tmp_path):
     outcome = process("fold", tmp_path / "no.npy", "--op", "sum")
     assert (outcome.code, outcome.out) == (2, "")

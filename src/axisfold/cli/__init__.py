@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 EXTRA_MODULES = frozenset({"typer", "rich", "click"})
@@ -10,6 +11,8 @@ EXTRA_MODULES = frozenset({"typer", "rich", "click"})
 
 def main() -> None:
     """Run the command line and exit: 0, 2 for wrong use, 130 after Ctrl-C."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal may know ASCII only
     try:
         from axisfold.cli.app import run
     except ModuleNotFoundError as error:
