@@ -206,11 +206,28 @@ def build(
     Function
         Call it with one NumPy array for each of ``args``.  Extents are bound from shapes.
         For target ``"c"`` a :class:`CSource`, of which ``source()`` is the program.
+
+    Raises
+    ------
+    UnsupportedError
+        ``X103``: a loop is bound to a thread axis, and the target has no such threads.
     """
     chosen = parse(target)
+    _check_unbound(schedule, chosen)
     declared = Compiled(legible(schedule, args, name))
     if chosen.kind == "c":
         return CSource(declared.ir, chosen)
     general = Compiled(legible(schedule, args, name, any_layout=True))
     _ = declared.entry  # compile now, so that the first call is as fast as the others
     return Function(declared, general, chosen)
+
+
+def _check_unbound(schedule: Schedule, target: Target) -> None:
+    for stage in schedule.stages:
+        for axis, thread in stage.bindings.items():
+            raise UnsupportedError(
+                f"axis {axis.name!r} of stage {stage.name!r} is bound to {thread.tag}, and target "
+                f"{target.kind!r} has no such threads.",
+                code="X103",
+                hint="Use parallel() in place of bind(), or read the program with lower().",
+            )

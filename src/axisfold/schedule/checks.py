@@ -31,6 +31,62 @@ def check_nothing_attached(schedule: Schedule, stage: Stage, primitive: str, cod
             )
 
 
+def check_serial(stage: Stage, axis: Axis, primitive: str, code: str, hint: str) -> None:
+    """Refuse a loop that would lose what was said about it.
+
+    Raises
+    ------
+    ScheduleError
+        ``code``: the axis is vectorized, unrolled, parallel or bound.
+    """
+    now: str | None = stage.loop_kinds.get(axis)
+    if axis in stage.bindings:
+        now = f"bound to {stage.bindings[axis].tag}"
+    if now is not None:
+        raise ScheduleError(
+            f"{primitive} of axis {axis.name!r} of stage {stage.name!r}: it is already {now}.",
+            code=code,
+            hint=hint,
+        )
+
+
+def check_unbound(stage: Stage, axis: Axis, primitive: str, code: str) -> None:
+    """Refuse a loop whose rounds are threads.
+
+    Raises
+    ------
+    ScheduleError
+        ``code``: the axis is bound.
+    """
+    if axis in stage.bindings:
+        raise ScheduleError(
+            f"{primitive} of axis {axis.name!r} of stage {stage.name!r}: it is bound to "
+            f"{stage.bindings[axis].tag}, so it is no loop.",
+            code=code,
+            hint="Choose one of the two.",
+        )
+
+
+def check_no_place(
+    schedule: Schedule, stage: Stage, axis: Axis, primitive: str, code: str, hint: str
+) -> None:
+    """Refuse to take away a loop in which another stage is computed.
+
+    Raises
+    ------
+    ScheduleError
+        ``code``: some stage is computed at ``axis``.
+    """
+    for other in schedule.stages:
+        if other.attachment is not None and other.attachment.axis is axis:
+            raise ScheduleError(
+                f"{primitive} of axis {axis.name!r} of stage {stage.name!r}: stage "
+                f"{other.name!r} is computed at it.",
+                code=code,
+                hint=hint,
+            )
+
+
 def check_intermediate(stage: Stage, primitive: str, code: str) -> None:
     """Refuse a stage whose tensors the caller sees.
 

@@ -139,7 +139,7 @@ class Schedule:
         named = {k: recorded(self, v) for k, v in kwargs.items() if v is not None}
         given = recorded(self, args), named
         places = axis_places(self, [*args, *kwargs.values()])
-        result = PRIMITIVES[primitive](self, stage, *args, **kwargs)
+        result = PRIMITIVES[primitive](self, stage, *given[0], **given[1])
         self.trace.steps.append(Step(primitive, stage, *given, places, result))
         return result
 

@@ -58,7 +58,14 @@ class ComputeOp(Operation):
         return self._outputs[index]
 
 
-def compute(shape: Any, fcompute: Callable[..., Any], name: str = "compute", tag: str = "") -> Any:
+def compute(
+    shape: Any,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Any = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Any:
     """Describe a tensor by a function from its indices to its element.
 
     Parameters
@@ -72,6 +79,10 @@ def compute(shape: Any, fcompute: Callable[..., Any], name: str = "compute", tag
         Name in messages and in printed IR.
     tag
         Free text kept with the operation.
+    attrs
+        Accepted for te scripts and not kept.
+    varargs_names
+        Names of the axes that ``*i`` stands for, in place of i0, i1, ….
 
     Returns
     -------
@@ -85,10 +96,11 @@ def compute(shape: Any, fcompute: Callable[..., Any], name: str = "compute", tag
         ``E213``: an axis is used that belongs to no stage here; ``E214``: it returned no
         expression; ``E224``: the bounds of a reduce axis read an inner one.
     ReducerError
-        ``R201``: a reduction stands below the top level; ``R202``: it stands beside another.
+        ``R201``: a reduction stands below the top level; ``R202``: it stands beside another;
+        ``R205``: components of its state are left out.
     """
     extents = as_shape(shape)
-    names = _axis_names(fcompute, len(extents), name)
+    names = _axis_names(fcompute, len(extents), name, varargs_names)
     axes = tuple(
         make_axis(n, build.const(0, e.dtype), e, "data")
         for n, e in zip(names, extents, strict=True)
@@ -130,12 +142,14 @@ def _as_body(item: Any, name: str) -> Expr:
     return build.as_expr(item)
 
 
-def _axis_names(fcompute: Callable[..., Any], rank: int, name: str) -> list[str]:
+def _axis_names(
+    fcompute: Callable[..., Any], rank: int, name: str, varargs_names: Sequence[str] | None
+) -> list[str]:
     """Return the axis names that the function's parameters give."""
     names: list[str] = []
     for parameter in inspect.signature(fcompute).parameters.values():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}{i}" for i in range(rank - len(names))]
+            names += varargs_names or [f"{parameter.name}{i}" for i in range(rank - len(names))]
         elif parameter.kind in (
             inspect.Parameter.POSITIONAL_ONLY,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -174,6 +188,14 @@ def _check_reductions(name: str, body: Sequence[Expr]) -> list[Reduce]:
             f"compute {name!r} returns several different reductions.",
             code="R202",
             hint="Make one te.comm_reducer over tuples, or one stage for each.",
+        )
+    given = [e.value_index for e in top]
+    if first is not None and given != list(range(len(first.source))):
+        raise ReducerError(
+            f"compute {name!r} returns components {given} of a reduction whose state has "
+            f"{len(first.source)}.",
+            code="R205",
+            hint="Return the whole tuple, and use the tensor of the component.",
         )
     return top
 

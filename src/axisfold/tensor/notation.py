@@ -30,7 +30,7 @@ from axisfold.ir.walk import children, post_order
 from axisfold.tensor.tensor import Operation, Tensor, TensorLoad
 
 LONGEST: Final = 72  # characters of an expression before parts of it get names
-RESERVED: Final = frozenset({"a", "absorb", "args", "b", "math", "s", "t", "te"})
+RESERVED: Final = frozenset({"a", "absorb", "args", "axes", "b", "math", "s", "t", "te"})
 _OPERATORS: Final[dict[str, tuple[str, int]]] = {
     "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6),
     "floordiv": ("//", 6), "floormod": ("%", 6),

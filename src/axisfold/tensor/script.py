@@ -146,13 +146,19 @@ class GraphScript:
 
             def result(writer: ExprWriter) -> str:
                 writer.lines += map(self.reduce_axis, late)
-                return self.fold(writer, op, [e for e in op.body if isinstance(e, Reduce)])
-
-            lines += self.function(f"{name}_at", axes, [], result)
+                return self.fold(writer, op, first)
         else:
-            lines += self.function(f"{name}_at", axes, [], lambda w: w.values(op.body))
-        tag = f", tag={quoted(op.tag)}" if op.tag else ""
-        call = f"te.compute({self.tuple(op.shape)}, \0, name={quoted(op.name)}{tag})"
+
+            def result(writer: ExprWriter) -> str:
+                return writer.values(op.body)
+
+        more = f", tag={quoted(op.tag)}" if op.tag else ""
+        unpack: list[str] = []
+        if axes != [a.name for a in op.axis]:  # loops whose names no parameters can have
+            more += f", varargs_names=[{', '.join(quoted(a.name) for a in op.axis)}]"
+            unpack, axes = [f"[{', '.join(axes)}] = axes"], ["*axes"]
+        lines += self.function(f"{name}_at", axes, unpack, result)
+        call = f"te.compute({self.tuple(op.shape)}, \0, name={quoted(op.name)}{more})"
         return _joined(lines, f"{name} = {call}")
 
     def reduce_axis(self, axis: Axis) -> str:
@@ -194,9 +200,8 @@ class GraphScript:
         call = f"te.comm_reducer(\0, lambda *t: {starts}{known})"
         return _joined(lines, f"{self.folds[combiner]} = {call}")
 
-    def fold(self, writer: ExprWriter, op: ComputeOp, body: Sequence[Reduce]) -> str:
+    def fold(self, writer: ExprWriter, op: ComputeOp, reduction: Reduce) -> str:
         """Write the call of the reducer, and before it what it needs."""
-        reduction = body[0]
         parts = [writer.values(reduction.source)]
         parts.append(f"axis=[{', '.join(self.names.vars[a.var] for a in op.reduce_axis)}]")
         if not is_const(reduction.condition, True):
@@ -206,14 +211,7 @@ class GraphScript:
         plain = reduction.combiner.merge(reduction.combiner.lhs, reduction.source)
         if reduction.absorb and reduction.absorb != plain:
             parts.append(self.absorb(writer, reduction))
-        call = f"{self.folds[reduction.combiner]}({', '.join(parts)})"
-        picked = [e.value_index for e in body]
-        if picked == list(range(len(reduction.source))):
-            return call
-        if len(picked) == 1:
-            return f"{call}[{picked[0]}]"
-        state = writer.name(call)
-        return f"({', '.join(f'{state}[{n}]' for n in picked)})"
+        return f"{self.folds[reduction.combiner]}({', '.join(parts)})"
 
     def absorb(self, writer: ExprWriter, reduction: Reduce) -> str:
         """Write the cheaper update as a function inside the computation's."""

@@ -92,7 +92,6 @@ class GraphWriter:
             first = op.body[0]
             if isinstance(first, Reduce):
                 row["reduce"] = self.reduction(first)
-                row["body"] = [e.value_index for e in op.body if isinstance(e, Reduce)]
             else:
                 row["body"] = self.exprs(op.body)
         self.numbers[op] = len(self.operations)
@@ -268,8 +267,7 @@ class GraphReader:
         folded = tuple(self.axis(r, "reduce") for r in row.at("reduce_axis").items())
         body: Sequence[Expr]
         if row.has("reduce"):
-            parts = self.reduction(row.at("reduce"), folded)
-            body = [r.index(parts) for r in row.at("body").items()]
+            body = self.reduction(row.at("reduce"), folded)
         else:
             body = self.exprs(row.at("body"))
         if not body:

@@ -64,6 +64,7 @@ def compute_at(schedule: Schedule, stage: Stage, parent: Stage, axis: Axis) -> N
                 hint=f"Attach {consumer.name!r} there first.",
             )
     stage.attachment = Attachment(parent, axis)
+    stage.is_inlined = False
 
 
 def consumers(schedule: Schedule, stage: Stage) -> list[Stage]:

@@ -9,7 +9,7 @@ from axisfold.analysis.simplify import simplify
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.walk import uses
-from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.checks import check_no_place, check_serial, leaf_position
 from axisfold.schedule.stage import Fuse, Singleton, Stage
 from axisfold.tensor.axis import Axis, AxisKind, make_axis
 
@@ -38,7 +38,8 @@ def fuse(schedule: Schedule, stage: Stage, *axes: Axis) -> Axis:
     1. Every axis is a leaf of the stage (S101, S102, S103).
     2. They are neighbours; two in reverse order are swapped (S171).
     3. The bounds of none read another of them (S172).
-    4. The loops of the two are serial (S173): fuse before vectorize or unroll.
+    4. No loop of them is vectorized, unrolled, parallel or bound (S173), and no stage is computed
+       at one (S174): either would be lost with the loop.
 
     Returns
     -------
@@ -57,14 +58,14 @@ def fuse(schedule: Schedule, stage: Stage, *axes: Axis) -> Axis:
             code="S171",
             hint=f"Its leaves are {[a.name for a in stage.leaf_axes]}; reorder them first.",
         )
-    _check(stage, axes, names)
+    _check(schedule, stage, axes, names)
     fused = axes[0]
     for inner in axes[1:]:
         fused = _pair(stage, fused, inner)
     return fused
 
 
-def _check(stage: Stage, axes: tuple[Axis, ...], names: list[str]) -> None:
+def _check(schedule: Schedule, stage: Stage, axes: tuple[Axis, ...], names: list[str]) -> None:
     inside = frozenset(root.var for axis in axes for root in stage.roots_of(axis))
     for axis in axes:
         ends = [e for root in stage.roots_of(axis) for e in (root.min, root.extent)]
@@ -74,12 +75,9 @@ def _check(stage: Stage, axes: tuple[Axis, ...], names: list[str]) -> None:
                 f"{names}.",
                 code="S172",
             )
-        if len(axes) > 1 and axis in stage.loop_kinds:
-            raise ScheduleError(
-                f"fuse of stage {stage.name!r}: axis {axis.name!r} is {stage.loop_kinds[axis]}.",
-                code="S173",
-                hint="Fuse first.",
-            )
+        if len(axes) > 1:
+            check_serial(stage, axis, "fuse", "S173", "Fuse first.")
+            check_no_place(schedule, stage, axis, "fuse", "S174", "Fuse first, then compute_at.")
 
 
 def _singleton(stage: Stage) -> Axis:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
-from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.checks import check_unbound, leaf_position
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis
 
@@ -41,6 +41,7 @@ def parallel(schedule: Schedule, stage: Stage, axis: Axis) -> None:
     3. No other leaf of the stage is parallel (S177).
     4. The stage is not computed inside a parallel loop of another, and no stage that is computed
        inside the loop of ``axis`` has a parallel loop (S178).
+    5. It is not bound (S179).
     """
     position = leaf_position(stage, axis, "parallel")
     if axis.kind == "reduce":
@@ -76,6 +77,7 @@ def parallel(schedule: Schedule, stage: Stage, axis: Axis) -> None:
             code="S178",
             hint=f"Attach {inside[0].name!r} outside of the loop, or choose one of the two.",
         )
+    check_unbound(stage, axis, "parallel", "S179")
     stage.loop_kinds[axis] = "parallel"
 
 

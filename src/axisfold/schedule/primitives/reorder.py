@@ -32,6 +32,7 @@ def reorder(schedule: Schedule, stage: Stage, *axes: Axis) -> None:
     2. No axis is named twice (S121).
     3. The bounds of a loop do not read an axis that would come to lie inside it (S122).
     4. The reduce axes of an ordered reducer keep their order (S123).
+    5. No data axis comes to lie inside a bound reduce axis (S124).
     """
     positions = [leaf_position(stage, axis, "reorder") for axis in axes]
     if len(set(positions)) != len(positions):
@@ -44,6 +45,7 @@ def reorder(schedule: Schedule, stage: Stage, *axes: Axis) -> None:
         leaves[slot] = axis
     _check_bounds(stage, leaves)
     _check_order(stage, leaves)
+    _check_threads(stage, leaves)
     stage.leaf_axes = leaves
 
 
@@ -71,3 +73,18 @@ def _check_order(stage: Stage, leaves: list[Axis]) -> None:
             f"{[a.name for a in before]} keep their order.",
             code="S123",
         )
+
+
+def _check_threads(stage: Stage, leaves: list[Axis]) -> None:
+    bound = [a for a in leaves if a in stage.bindings and stage.touches(a, "reduce")]
+    if not bound:
+        return
+    for leaf in leaves[leaves.index(bound[0]) :]:
+        if stage.touches(leaf, "data"):
+            raise ScheduleError(
+                f"reorder of stage {stage.name!r}: data axis {leaf.name!r} would lie inside the "
+                f"reduce axis {bound[0].name!r}, which is bound to "
+                f"{stage.bindings[bound[0]].tag}.",
+                code="S124",
+                hint="Keep data axes outside of bound reduce axes.",
+            )

@@ -11,7 +11,7 @@ from axisfold.dtypes import highest
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.expr import Const, Expr
-from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.checks import check_no_place, check_serial, leaf_position
 from axisfold.schedule.relations import split_extents
 from axisfold.schedule.stage import Split, Stage
 from axisfold.tensor.axis import Axis, make_axis
@@ -45,8 +45,8 @@ def split(
     2. Exactly one of ``factor`` (extent of the inner loop) and ``nparts`` (extent of the outer
        loop) is given (S111).
     3. It is a positive integer that the axis' dtype holds, or an expression of it (S112).
-    4. No stage is computed at ``parent`` (S113), and it is neither vectorized nor unrolled (S114):
-       either would be lost with the loop.
+    4. No stage is computed at ``parent`` (S113), and it is neither vectorized, unrolled,
+       parallel nor bound (S114): that would be lost with the loop.
 
     Returns
     -------
@@ -64,7 +64,9 @@ def split(
         relation = _relation(parent, factor=_positive(parent, "factor", factor))
     else:
         relation = _relation(parent, nparts=_positive(parent, "nparts", nparts))
-    _check_unused(schedule, stage, parent)
+    hint = "Split first, then {} one of the parts."
+    check_no_place(schedule, stage, parent, "split", "S113", hint.format("compute_at"))
+    check_serial(stage, parent, "split", "S114", hint.format("vectorize or unroll"))
     outer, inner = relation.outer, relation.inner
     stage.relations.append(relation)
     stage.leaf_axes[position : position + 1] = [outer, inner]
@@ -94,21 +96,3 @@ def _positive(parent: Axis, what: str, value: Any) -> Expr:
         f"split of axis {parent.name!r}: {what}={value!r} is not a positive {dtype}.",
         code="S112",
     )
-
-
-def _check_unused(schedule: Schedule, stage: Stage, parent: Axis) -> None:
-    for other in schedule.stages:
-        if other.attachment is not None and other.attachment.axis is parent:
-            raise ScheduleError(
-                f"split of axis {parent.name!r} of stage {stage.name!r}: stage {other.name!r} is "
-                "computed at it.",
-                code="S113",
-                hint="Split first, then compute_at one of the parts.",
-            )
-    if parent in stage.loop_kinds:
-        raise ScheduleError(
-            f"split of axis {parent.name!r} of stage {stage.name!r}: it is already "
-            f"{stage.loop_kinds[parent]}.",
-            code="S114",
-            hint="Split first, then vectorize or unroll one of the parts.",
-        )

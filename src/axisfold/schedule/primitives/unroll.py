@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
-from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.checks import check_unbound, leaf_position
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis
 
@@ -33,6 +33,7 @@ def unroll(schedule: Schedule, stage: Stage, axis: Axis) -> None:
     -------------
     1. ``axis`` is a leaf of the stage (S101, S102, S103).
     2. Its extent is a constant of at most 1024 (S141).
+    3. It is not bound (S142).
     """
     leaf_position(stage, axis, "unroll")
     extent = build.as_int(axis.extent)
@@ -43,4 +44,5 @@ def unroll(schedule: Schedule, stage: Stage, axis: Axis) -> None:
             code="S141",
             hint="Split it and unroll the inner part.",
         )
+    check_unbound(stage, axis, "unroll", "S142")
     stage.loop_kinds[axis] = "unrolled"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
-from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.checks import check_unbound, leaf_position
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis
 
@@ -35,6 +35,7 @@ def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
     1. ``axis`` is a leaf of the stage (S101, S102, S103).
     2. It is a data axis (S131): the rounds of a reduce axis depend on each other.
     3. Its extent is a constant of at most 256 (S132).
+    4. It is not bound (S133).
     """
     leaf_position(stage, axis, "vectorize")
     if axis.kind == "reduce":
@@ -52,4 +53,5 @@ def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
             code="S132",
             hint="Split it by the number of lanes and vectorize the inner part.",
         )
+    check_unbound(stage, axis, "vectorize", "S133")
     stage.loop_kinds[axis] = "vectorized"
