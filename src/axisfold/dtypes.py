@@ -19,9 +19,11 @@ Scalar = bool | int | float
 _RANK: Final[dict[str, int]] = {"bool": 0, "uint": 1, "int": 2, "float": 3, "complex": 4}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
     """An element type, with ``lanes > 1`` for a vector of elements.
+
+    It equals its own name: ``T.dtype == "float32"``.
 
     Parameters
     ----------
@@ -81,6 +83,19 @@ class DType:
     def to_numpy(self) -> np.dtype[np.generic]:
         """Return the NumPy dtype of one element."""
         return np.dtype(self.element.name)
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """The same, where NumPy looks for it: ``np.zeros(3, T.dtype)``."""
+        return self.to_numpy()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DType):
+            return (self.kind, self.bits, self.lanes) == (other.kind, other.bits, other.lanes)
+        return isinstance(other, str) and self.name == other
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # as its name, which it equals
 
     def __str__(self) -> str:
         return self.name

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The te facade: ``from axisfold import te`` is all that a script of tensor expressions needs."""
 
+from typing import Any, Final
+
+from axisfold.errors import UnsupportedError
 from axisfold.ir.build import if_then_else, likely
 from axisfold.ir.build import select as Select
 from axisfold.schedule.schedule import Schedule, create_schedule
@@ -51,6 +54,54 @@ from axisfold.tensor.math import (
 )
 from axisfold.tensor.tensor import Tensor, placeholder, size_var, var
 
+indexdiv = floordiv  # te's names for divisions of indices, which are never negative
+indexmod = floormod
+nearbyint = round
+
+OUT_OF_SCOPE: Final = frozenset(
+    {
+        "create_prim_func", "decl_buffer", "decl_tensor_intrin", "extern", "extern_primfunc",
+        "gradient", "hybrid", "scan", "schedule", "tag_scope",
+    }
+)  # fmt: skip
+
+
+class OutOfScope:
+    """Stands for a part of te that axisfold does not have; using it raises a sentence."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def _refusal(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"{self._name} is not part of axisfold, which makes reductions from te.compute and a "
+            "schedule.",
+            code="X111",
+            hint="Say it with te.compute, or keep this part of the program in NumPy.",
+        )
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        """Refuse.
+
+        Raises
+        ------
+        UnsupportedError
+            ``X111``: always.
+        """
+        raise self._refusal()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self._refusal()
+
+
+def __getattr__(name: str) -> Any:
+    if name in OUT_OF_SCOPE:
+        return OutOfScope(f"te.{name}")
+    raise AttributeError(f"module 'axisfold.te' has no attribute {name!r}")
+
+
 __all__ = [
     "Axis",
     "CommReducer",
@@ -78,20 +129,23 @@ __all__ = [
     "fmod",
     "if_then_else",
     "imag",
+    "indexdiv",
+    "indexmod",
     "isfinite",
     "isinf",
     "isnan",
     "likely",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "max",
     "max_value",
     "maximum",
     "min",
     "min_value",
     "minimum",
+    "nearbyint",
     "placeholder",
     "power",
     "real",

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scalar maths under its second name: ``tvm.tir.x`` is ``te.x``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axisfold import te
+from axisfold.ir.build import cast, logical_not
+from axisfold.ir.build import select as Select
+
+Cast = cast
+Not = logical_not
+Var = te.var
+SizeVar = te.size_var
+
+__all__ = ["Cast", "Not", "Select", "SizeVar", "Var"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in te.__all__:
+        return getattr(te, name)
+    raise AttributeError(f"module 'axisfold.compat.tvm.tir' has no attribute {name!r}")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""softmax and log_softmax over any axis; float16 is computed in float32 and rounded once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axisfold import te
+from axisfold.compat.tvm.topi.axes import Folding, axis_number
+from axisfold.errors import AxisError
+
+
+def softmax(x: te.Tensor, axis: int = -1) -> Any:
+    """Return ``exp(x - max) / sum(exp(x - max))`` along an axis."""
+    fold, axes = _folded(x, axis, "softmax")
+    largest = _largest(fold)
+    exponential = te.compute(
+        x.shape,
+        lambda *i: te.exp(_wide(x[i]) - largest[_without(i, fold)]),
+        name="T_softmax_exp",
+    )
+    by_exponential = Folding(exponential, fold.axes, keepdims=False)
+    total = te.compute(
+        fold.shape,
+        lambda *i: te.sum(by_exponential.element(i, axes), axis=axes),
+        name="T_softmax_expsum",
+    )
+    return te.compute(
+        x.shape,
+        lambda *i: te.cast(x.dtype, exponential[i] / total[_without(i, fold)]),
+        name="T_softmax_norm",
+        tag="softmax_output",
+    )
+
+
+def log_softmax(x: te.Tensor, axis: int = -1) -> Any:
+    """Return ``x - max - log(sum(exp(x - max)))`` along an axis."""
+    fold, axes = _folded(x, axis, "log_softmax")
+    largest = _largest(fold)
+    total = te.compute(
+        fold.shape,
+        lambda *i: te.sum(te.exp(_wide(fold.element(i, axes)) - largest[i]), axis=axes),
+        name="T_softmax_expsum",
+    )
+
+    def body(*i: Any) -> Any:
+        kept = _without(i, fold)
+        return te.cast(x.dtype, _wide(x[i]) - largest[kept] - te.log(total[kept]))
+
+    return te.compute(x.shape, body, name="T_log_softmax", tag="log_softmax_output")
+
+
+def _folded(x: te.Tensor, axis: int, what: str) -> tuple[Folding, list[te.Axis]]:
+    if not x.ndim:
+        raise AxisError(f"{what} of a 0-d tensor: it has no axis.", code="A313")
+    fold = Folding(x, (axis_number(axis, x.ndim, what),), keepdims=False)
+    return fold, fold.reduce_axes()
+
+
+def _largest(fold: Folding) -> Any:
+    axes = fold.reduce_axes()
+    return te.compute(
+        fold.shape,
+        lambda *i: te.max(_wide(fold.element(i, axes)), axis=axes),
+        name="T_softmax_maxelem",
+    )
+
+
+def _wide(value: Any) -> Any:
+    return value.astype("float32") if value.dtype == "float16" else value
+
+
+def _without(indices: tuple[Any, ...], fold: Folding) -> tuple[Any, ...]:
+    return tuple(indices[a] for a in fold.kept)
