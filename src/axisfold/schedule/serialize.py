@@ -198,6 +198,8 @@ class _StepsReader(GraphReader):
             kwargs = row.at("kwargs").a(dict) if row.has("kwargs") else {}
             given = {k: self.value(row.at("kwargs").at(k)) for k in kwargs}
             stage = row.at("stage").index(self.stages)
+            if name == "cache_read" and schedule[args[0]] is not stage:
+                malformed(row.where, "the tensor is not of this stage")
             result = schedule.apply(name, stage, *args, **given)
             results = result if isinstance(result, tuple) else (result,)
             self.results.append(results)

@@ -33,7 +33,7 @@ from axisfold.ir.expr import (
 )
 from axisfold.ir.intrinsics import INTRINSICS
 from axisfold.ir.verify import is_typed
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import post_order, uses
 from axisfold.tensor.axis import Axis, AxisKind, AxisVar
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import Reduce, make_reduce
@@ -42,7 +42,7 @@ from axisfold.tensor.tensor import Operation, PlaceholderOp, Tensor, TensorLoad,
 
 T = TypeVar("T")
 _DTYPES: Final = {name: d for name, d in SUPPORTED.items() if not d.is_complex}
-_KINDS: Final = ("var", "size", "axis")
+_KINDS: Final = ("var", "size", "axis", "state")
 _CHOICES: Final = {"select": Select, "if": IfThenElse}
 
 
@@ -71,6 +71,7 @@ class GraphWriter:
         self.numbers: dict[Operation, int] = {}
         self.rows: dict[int, int] = {}
         self.vars: dict[Var, int] = {}
+        self.states: set[Var] = set()
         self.alive: list[Node] = []
 
     def operation(self, op: Operation) -> None:
@@ -104,6 +105,7 @@ class GraphWriter:
     def reduction(self, node: Reduce) -> dict[str, Any]:
         """Return what all components of a reduction share."""
         combiner = node.combiner
+        self.states.update((*combiner.lhs, *combiner.rhs))
         row = {
             "lhs": [self.var(v) for v in combiner.lhs],
             "rhs": [self.var(v) for v in combiner.rhs],
@@ -122,7 +124,8 @@ class GraphWriter:
     def var(self, var: Var) -> int:
         """Return the number of a variable."""
         if var not in self.vars:
-            kind = "axis" if isinstance(var, AxisVar) else "size" if var.is_size else "var"
+            kind = "size" if var.is_size else "state" if var in self.states else "var"
+            kind = "axis" if isinstance(var, AxisVar) else kind
             self.vars[var] = len(self.variables)
             self.variables.append([kind, var.name, str(var.dtype)])
         return self.vars[var]
@@ -229,7 +232,9 @@ class GraphReader:
     """Reads the tables of :class:`GraphWriter`; rows are read when they are first needed."""
 
     def __init__(self, document: Reading) -> None:
-        self.vars = [_variable(r) for r in document.at("variables").items()]
+        rows = document.at("variables").items()
+        self.vars = [_variable(r) for r in rows]
+        self.states = {v for v, r in zip(self.vars, rows, strict=True) if r.value[0] == "state"}
         self.rows = document.at("expressions").items()
         self.nodes: list[Expr] = []
         self.operations: list[Operation] = []
@@ -293,12 +298,15 @@ class GraphReader:
         lhs, rhs = (
             tuple(r.index(self.vars) for r in row.at(side).items()) for side in ("lhs", "rhs")
         )
-        result, identity = self.exprs(row.at("result")), self.exprs(row.at("identity"))
-        absorb = self.exprs(row.at("absorb")) if row.has("absorb") else []
+        result = self.exprs(row.at("result"), of_state=True)
+        identity = self.exprs(row.at("identity"))
+        absorb = self.exprs(row.at("absorb"), of_state=True) if row.has("absorb") else []
         dtypes = [v.dtype for v in lhs]
         states = [rhs, result, identity, *([absorb] if absorb else [])]
         if not lhs or any([e.dtype for e in state] != dtypes for state in states):
             malformed(row.where, "the parts of the reducer differ in dtype")
+        if not self.states >= {*lhs, *rhs} or len({*lhs, *rhs}) != len(lhs) + len(rhs):
+            malformed(row.where, "its variables are no state's own")
         if not all(isinstance(e, Const) for e in identity):
             malformed(row.where, "an identity is no constant")
         facts = checked_facts("reduce", (r.a(str) for r in row.at("facts").items()))
@@ -307,18 +315,21 @@ class GraphReader:
         source, where = self.exprs(row.at("source")), self.expr(row.at("where"))
         return make_reduce(combiner, source, axes, where, init, absorb)
 
-    def exprs(self, rows: Reading) -> list[Expr]:
+    def exprs(self, rows: Reading, *, of_state: bool = False) -> list[Expr]:
         """Return the expressions of a list of row numbers."""
-        return [self.expr(r) for r in rows.items()]
+        return [self.expr(r, of_state=of_state) for r in rows.items()]
 
-    def expr(self, row: Reading) -> Expr:
-        """Return the expression of a row number."""
+    def expr(self, row: Reading, *, of_state: bool = False) -> Expr:
+        """Return the expression of a row number, which may read a state's variables or not."""
         number = row.a(int)
         if not 0 <= number < len(self.rows):
             malformed(row.where, f"there is no expression {number}")
         while len(self.nodes) <= number:
             self.nodes.append(self.node(self.rows[len(self.nodes)]))
-        return self.nodes[number]
+        found = self.nodes[number]
+        if not of_state and self.states and uses(found, self.states):
+            malformed(row.where, "the state of a reducer is read outside of it")
+        return found
 
     def node(self, row: Reading) -> Expr:
         """Return the node of a row."""
