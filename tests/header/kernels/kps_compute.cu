@@ -32,6 +32,7 @@ extern "C" __global__ void elementwise(const float* x, double* out) {
   kps::ElementwiseUnary<float, double, 3, 2>(today[0], a, Square{});
   kps::ElementwiseUnary<float, double, 3, 2, 1, Square>(older[0], a, Square(7));
   kps::ElementwiseBinary<float, double, 3, 2, Sub>(today[1], a, b, Sub{});
+  kps::ElementwiseBinary<float, double, 3, 2, Sub>(today[1], a, b, Sub{}, 6);
   kps::ElementwiseBinary<float, double, 3, 2, 1, Sub>(older[1], a, b, Sub{});
   kps::ElementwiseTernary<float, double, 3, 2, sum_of_three>(today[2], a, b, c, sum_of_three{});
   kps::ElementwiseTernary<float, double, 3, 2, 1, sum_of_three>(older[2], a, b, c, sum_of_three{});
