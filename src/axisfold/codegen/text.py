@@ -114,9 +114,9 @@ def call(function: str, *args: Code) -> Code:
 
 def choice(condition: Code, then: Code, otherwise: Code) -> Code:
     """Return ``condition ? then : otherwise``."""
-    parts = [p.text if p.binding > Binding.CHOICE else enclosed(p) for p in (condition, then)]
-    last = otherwise.text if otherwise.binding > Binding.CHOICE else enclosed(otherwise)
-    return Code(f"{parts[0]} ? {parts[1]} : {last}", Binding.CHOICE)
+    test = condition.text if condition.binding > Binding.AND else enclosed(condition)
+    a, b = (p.text if p.binding > Binding.CHOICE else enclosed(p) for p in (then, otherwise))
+    return Code(f"{test} ? {a} : {b}", Binding.CHOICE)
 
 
 def subscript(array: str, index: Code) -> Code:

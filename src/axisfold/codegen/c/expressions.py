@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from axisfold.analysis.bounds import Bounds
-from axisfold.analysis.simplify import can_prove
+from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.codegen.c import arithmetic
 from axisfold.codegen.c.helpers import Helpers
 from axisfold.codegen.c.spelling import HALF, value_type
@@ -98,16 +98,17 @@ class Expressions:
 
     def value(self, root: Expr) -> Code:
         """Return the source of a value; statements that it needs are written before it."""
-        return _Writing(self, root).code(root, Place.VALUE)
+        return Writing(self, root).code(root, Place.VALUE)
 
     def stored(self, index: Expr, value: Expr) -> tuple[Code, Code]:
         """Return the source of an offset in a buffer and of the value to be written there."""
-        writing = _Writing(self, index, value)
+        writing = Writing(self, index, value)
         return writing.code(index, Place.OFFSET), writing.code(value, Place.VALUE)
 
     def bound(self, root: Expr) -> Code:
         """Return the source of an end of a loop or an extent of an array."""
-        return _Writing(self, root).code(root, Place.BOUND)
+        simple = simplify(root, self.bounds)
+        return Writing(self, simple).code(simple, Place.BOUND)
 
     def place(self, buffer: Buffer, index: Code) -> Code:
         """Return the address of an element as a pointer to bytes."""
@@ -116,8 +117,16 @@ class Expressions:
         return prefix("&", subscript(self.pointers[buffer], index))
 
 
-class _Writing:
-    """The expressions of one statement with the names that their parts have been given."""
+class Writing:
+    """Expressions of one moment, with the names that their parts have been given.
+
+    Parameters
+    ----------
+    context
+        Where they are written.
+    roots
+        All of them: no statement between them changes memory.
+    """
 
     def __init__(self, context: Expressions, *roots: Expr) -> None:
         self.x = context
@@ -157,7 +166,8 @@ class _Writing:
             case _:
                 return None
 
-    def code(self, root: Expr, place: Place) -> Code:
+    def code(self, root: Expr, place: Place = Place.VALUE) -> Code:
+        """Return the source of one of the roots."""
         return self._code(self.shared[id(root)], place, self.done)
 
     def _code(self, root: Expr, place: Place, done: _Done) -> Code:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from axisfold.analysis.simplify import simplify
-from axisfold.codegen.c.expressions import Expressions
+from axisfold.codegen.c.expressions import Expressions, Writing
 from axisfold.codegen.c.helpers import Helpers
 from axisfold.codegen.c.lanes import scalarize_lanes
 from axisfold.codegen.c.scan import bytewise_buffers, loaded_buffers, partly_started, stored_buffers
@@ -119,7 +119,6 @@ class _Function:
                 self.allocate(stmt, is_top=is_top)
             case Let():
                 self.let(stmt)
-                self.stmt(stmt.body)
             case Attr() | AllReduce():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
@@ -140,7 +139,10 @@ class _Function:
                 self.allocate(Allocate(allocation.buffer, replace(loop, body=allocation.body)))
                 return
         x, lines = self.x, self.lines
-        low, end = self._named(loop, "start", x.bound(loop.min)), x.bound(self._end(loop))
+        low, end = (
+            self._named(loop, "start", x.bound(loop.min)),
+            x.bound(build.binary("add", loop.min, loop.extent)),
+        )
         if loop.kind != "serial":
             lines.comment(f"{loop.kind}: the rounds do not depend on each other")
         end = self._named(loop, "end", end)
@@ -156,12 +158,6 @@ class _Function:
                 self.stmt(loop.body)
         x.bounds = outer
 
-    def _end(self, loop: For) -> Expr:
-        """Return ``min + extent``."""
-        if build.is_const(loop.min, 0):
-            return loop.extent
-        return simplify(build.binary("add", loop.min, loop.extent), self.x.bounds)
-
     def _named(self, loop: For, what: str, code: Code) -> Code:
         """Compute an end of a loop before it, unless it is short."""
         if "(" not in code.text and len(code.text) <= _LONG_END:
@@ -171,10 +167,14 @@ class _Function:
         return Code(name)
 
     def branch(self, stmt: If) -> None:
-        is_tail = build.bare(stmt.condition) is not stmt.condition
-        condition = self.x.value(stmt.condition)
-        lines = self.lines
-        if is_tail:
+        lines, bare = self.lines, build.bare(stmt.condition)
+        if bare is stmt.condition:
+            condition = self.x.value(bare)
+        else:
+            if build.is_const(simplify(bare, self.x.bounds), True):
+                self.stmt(stmt.then)
+                return
+            condition = self.x.bound(bare)
             lines.comment("tail")
         lines.emit(f"if ({condition}) {{")
         self._inside(stmt.then)
@@ -202,12 +202,19 @@ class _Function:
         self.lines.assign(subscript(x.pointers[buffer], index).text, value)
 
     def let(self, stmt: Let) -> None:
-        value = self.x.value(stmt.value)
-        name = self.names.fresh(stmt.var.name)
-        self.x.variables[stmt.var] = name
-        self.lines.assign(f"const {value_type(stmt.var.dtype)} {name}", value)
-        if not uses(stmt.body, {stmt.var}):
-            self.lines.emit(f"(void){name};")
+        """Name values; names that follow each other share what they compute on the way."""
+        chain = [stmt]
+        while isinstance(chain[-1].body, Let):
+            chain.append(chain[-1].body)
+        writing = Writing(self.x, *(named.value for named in chain))
+        for named in chain:
+            value = writing.code(named.value)
+            name = self.names.fresh(named.var.name)
+            self.x.variables[named.var] = name
+            self.lines.assign(f"const {value_type(named.var.dtype)} {name}", value)
+            if not uses(named.body, {named.var}):
+                self.lines.emit(f"(void){name};")
+        self.stmt(chain[-1].body)
 
     def allocate(self, stmt: Allocate, *, is_top: bool = False) -> None:
         """Put small local memory on the stack, everything else on the heap."""
