@@ -19,13 +19,13 @@ from axisfold.errors import (
     AxisError,
     DTypeError,
     EmptyError,
-    ResourceError,
     ShapeError,
 )
 from axisfold.ir.expr import Var
 from axisfold.plan.canonical import Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import Plan, plan
+from axisfold.runtime.threads import check_status
 from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.tensor import Tensor
 from axisfold.tensor.trace import Member, Traced, trace
@@ -218,8 +218,9 @@ class Launch:
         for result, output in zip(results, self.outputs, strict=True):
             base = result.__array_interface__["data"][0]
             addresses += [base + part for part in output.parts]
-        if self.entry(*addresses, *self.scalars):
-            raise ResourceError("a fold could not allocate its intermediate results.", code="X201")
+        status = self.entry(*addresses, *self.scalars)
+        if status:
+            check_status(status, "fold")
         arranged = [self.arrange(r) for r in results]
         return arranged[0] if self.wrap is None else self.wrap(*arranged)
 

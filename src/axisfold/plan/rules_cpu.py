@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from axisfold.ir import build
 from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -48,6 +49,8 @@ class Rule:
 REGISTERS: Final = 16
 COLUMN_TILE_BYTES: Final = 8192
 COLUMN_ROWS: Final = 8
+FULL_CHUNK: Final = 1 << 15
+FULL_CHUNK_ROWS: Final = 32
 ROW_RUN: Final = 1024
 COLUMN_RUN: Final = 32
 COLUMN_RUN_BYTES: Final = 1 << 15
@@ -73,22 +76,44 @@ def _is_vectorizable(layout: LayoutClass, traced: Traced) -> bool:
     return "unit" in steps and "any" not in steps and not traced.combiner.is_ordered
 
 
+def _share(result: Stage) -> None:
+    """Let threads take the outermost rounds."""
+    result.parallel(result.leaf_axes[0])
+
+
+def _parts(s: Schedule, graph: Graph, chunk: int) -> tuple[Any, Stage]:
+    """Return the tensors that elements are folded into, and the stage to fold them inside of.
+
+    With kept axes these are the states themselves, at the results' innermost loop, and threads
+    share the results.  A full fold has one result: threads share chunks of the outermost folded
+    axis, and the partial states are folded in the order of the chunks.
+    """
+    result = s[graph.results[0]]
+    state = s[graph.state[0]]
+    state.compute_at(result, result.op.axis[-1])
+    if build.as_int(result.op.axis[0].extent) is None:
+        return graph.state, result
+    outer, _ = state.split(state.op.reduce_axis[0], factor=chunk)
+    parts: Any = s.rfactor(graph.state, outer)
+    return parts, s[parts[0] if isinstance(parts, tuple) else parts]
+
+
 def _row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Lanes along the row: partial states in registers, folded at the end of each row."""
-    result = s[graph.results[0]]
-    s[graph.state[0]].compute_at(result, result.op.axis[-1])
-    _fold_by_lanes(
-        s, graph.state, result, result.op.axis[-1], lanes(traced, target), accumulators(traced)
-    )
+    is_flat = len(s[graph.state[0]].op.reduce_axis) == 1
+    parts, parent = _parts(s, graph, FULL_CHUNK if is_flat else FULL_CHUNK_ROWS)
+    _fold_by_lanes(s, parts, parent, None, lanes(traced, target), accumulators(traced))
+    _share(parent)
 
 
 def _fold_by_lanes(
-    s: Schedule, tensors: Any, parent: Stage, axis: Axis, width: int, many: int
+    s: Schedule, tensors: Any, parent: Stage, at: Axis | None, width: int, many: int
 ) -> None:
     """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
 
     The partial states are factored out twice, lanes first: the vectors are then folded lane by
-    lane, and only the lanes of the last vector one by one.
+    lane, and only the lanes of the last vector one by one.  They are computed in the loop ``at``
+    of ``parent``, by default its last data loop.
     """
     first = tensors[0] if isinstance(tensors, tuple) else tensors
     _, block = s[first].split(s[first].op.reduce_axis[-1], factor=width * many)
@@ -97,6 +122,7 @@ def _fold_by_lanes(
     vectors = by_lane[0] if isinstance(by_lane, tuple) else by_lane
     by_vector: Any = s.rfactor(by_lane, s[vectors].op.reduce_axis[-1], factor_axis=-2)
     elements = by_vector[0] if isinstance(by_vector, tuple) else by_vector
+    axis = parent.op.axis[-1] if at is None else at  # rfactor gives a stage new axes
     s[vectors].compute_at(parent, axis)
     s[elements].compute_at(parent, axis)
     stage = s[elements]
@@ -113,13 +139,14 @@ def _fold_by_lanes(
 
 def _tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """A run of the row at a time: each pass over it by lanes, from the first-level cache."""
-    result, state = s[graph.results[0]], s[graph.state[0]]
-    state.compute_at(result, result.op.axis[-1])
+    parts, parent = _parts(s, graph, FULL_CHUNK_ROWS)
+    state = s[parts[0] if isinstance(parts, tuple) else parts]
     run = state.op.reduce_axis[-1]
     for tensor, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
         s[tensor].compute_at(state, run)
         width = max(target.vector_bytes // tile_pass.result.dtype.itemsize, 1)
         _fold_by_lanes(s, tensor, state, run, width, accumulators(traced))
+    _share(parent)
 
 
 def _tiled_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -144,6 +171,7 @@ def _tiled_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> 
         stage.reorder(rows, vector, row, lane)
         stage.unroll(row)
         stage.vectorize(lane)
+    _share(result)
 
 
 def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -162,12 +190,14 @@ def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     state.reorder(*others, rows, vector, row, lane)
     state.unroll(row)
     state.vectorize(lane)
+    _share(result)
 
 
 def _general(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """One element after the other; correct for every layout and every reducer."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     state.compute_at(result, result.op.axis[-1])
+    _share(result)
 
 
 def _is_row(layout: LayoutClass, traced: Traced) -> bool:
@@ -199,21 +229,21 @@ RULES: Final = (
         "full",
         lambda c, t: _is_row(c, t) and c.kept == 0,
         "everything is folded and memory is contiguous: several vectors of partial states in "
-        "registers read one long row",
+        "registers read one long row, in chunks that threads share",
         _row,
     ),
     Rule(
         "row",
         _is_row,
         "the folded axis is contiguous: several vectors of partial states in registers read each "
-        "row, and are folded at its end",
+        "row, and are folded at its end; threads share the rows",
         _row,
     ),
     Rule(
         "column",
         _is_column,
         "the kept axis is contiguous: lanes stand for columns, and a tile of states stays in the "
-        "first-level cache while rows stream past it",
+        "first-level cache while rows stream past it; threads share the tiles",
         _column,
     ),
     Rule(
