@@ -87,6 +87,10 @@ class LoopBuilder:
         ]
         return self._produce(inside, body)
 
+    def holds_stages(self, stage: Stage) -> bool:
+        """Return whether other stages are computed inside the loops of a stage."""
+        return any(s.attachment and s.attachment.stage is stage for s in self.schedule.stages)
+
     def resolve(self, stage: Stage, indices: Mapping[Var, Expr] | None = None) -> Resolve:
         """Return the function that turns a te expression of a stage into loop IR.
 

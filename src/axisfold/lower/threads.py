@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr
-from axisfold.ir.stmt import Allocate, AllReduce, If, Stmt
+from axisfold.ir.stmt import Allocate, AllReduce, For, If, Stmt
 from axisfold.lower.reduction import store_all
 from axisfold.lower.storage import Storage
 from axisfold.tensor.reduce import Reduce
@@ -31,7 +33,8 @@ class CrossThread:
         inner = nest.leaves[nest.first_reduce :]
         self.bound = [leaf for leaf in inner if leaf in stage.bindings]
         self.serial = [leaf for leaf in inner if leaf not in stage.bindings]
-        self.condition = build.all_of([*nest.guards, reduction.condition])
+        self.guards = [*nest.guards, *self._first_threads()]
+        self.condition = build.all_of([*self.guards, reduction.condition])
 
     def build(self) -> Stmt:
         """Return the statement inside the data loops."""
@@ -47,7 +50,21 @@ class CrossThread:
             body = Allocate(storage.buffer, body)
         for leaf in reversed(self.bound):
             body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body))
+            if leaf in self.perhaps_none and isinstance(body, For):
+                body = replace(body, extent=simplify(build.maximum(body.extent, 1)))
         return body
+
+    def _first_threads(self) -> list[Expr]:
+        """Return guards of loops that may have no round: their thread 0 stores the identity."""
+        nest = self.nest
+        extents = nest.bounds.extents
+        self.perhaps_none = [
+            leaf
+            for leaf in self.bound
+            if not can_prove(extents[leaf] >= 1) and not nest.builder.holds_stages(nest.stage)
+        ]
+        variables = {leaf: nest.stage.loop_var(leaf) for leaf in self.perhaps_none}
+        return [build.cast(extents[a].dtype, v) < extents[a] for a, v in variables.items()]
 
     def _temporaries(self, name: str) -> list[Storage]:
         one = build.const(1)
@@ -64,7 +81,7 @@ class CrossThread:
         where = nest.resolve(self.reduction.condition)
         if not build.is_const(where, True):
             body = If(where, body)
-        body = nest.guarded(nest.guards, body)
+        body = nest.guarded(self.guards, body)
         for leaf in reversed(self.serial):
             body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body))
         return build.seq(store_all(partial, here, list(self.reduction.combiner.identity)), body)

@@ -28,7 +28,8 @@ class _Simplifier(StmtRewriter):
         extent = self.expr(loop.extent)
         if build.is_const(extent, 0):
             return EMPTY
-        if build.is_const(extent, 1) and loop.stop is None:
+        # A bound loop of one round stays: all-reduces name its threads.
+        if build.is_const(extent, 1) and loop.stop is None and loop.kind != "bound":
             return self.visit(fold_substitute(loop.body, {loop.var: loop.min}))
         result = super().visit_for(loop)
         return EMPTY if isinstance(result, For) and is_empty(result.body) else result
