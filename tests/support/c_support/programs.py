@@ -172,9 +172,21 @@ def guarded_window(n, m):
     return s, [A, B]
 
 
+def parallel_with_memory(n, m):
+    """Each round of a parallel loop has an array on the heap, which in C the rounds share."""
+    A, k = placeholder(n, m, "int32")
+    T = te.compute((n, m), lambda i, j: A[i, j] * (i + j), name="T")
+    B = te.compute((n,), lambda i: te.sum(T[i, m - 1 - k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    s[T].compute_at(s[B], B.op.axis[0])
+    return s, [A, B]
+
+
 PROGRAMS = (
     row_sum, row_sum_split, row_sum_rfactor, row_sum_vectorized, columns_vectorized, convolution,
     product, argmax, argmax_vectorized, welford, half_precision, distances, guarded_window,
+    parallel_with_memory,
 )  # fmt: skip
 # What differs by the C library's version of a function, and not by the code around it.
 INEXACT = {"distances"}

@@ -139,13 +139,11 @@ class _Function:
                 self.allocate(Allocate(allocation.buffer, replace(loop, body=allocation.body)))
                 return
         x, lines = self.x, self.lines
-        low, end = (
-            self._named(loop, "start", x.bound(loop.min)),
-            x.bound(build.binary("add", loop.min, loop.extent)),
-        )
+        low = self._named(loop, "start", x.bound(loop.min))
+        end = x.bound(build.binary("add", loop.min, loop.extent))
+        end = self._named(loop, "end", end)
         if loop.kind != "serial":
             lines.comment(f"{loop.kind}: the rounds do not depend on each other")
-        end = self._named(loop, "end", end)
         outer = x.bounds
         with self.names.block():
             var = self.names.fresh(loop.var.name)
