@@ -152,7 +152,7 @@ def test_the_index_with_broadcast_inputs():
 # Non-commutative folds.  x -> a x + b, composed left to right, modulo a prime.
 AFFINE = af.Reducer(
     "affine", {"a": "uint64", "b": "uint64"}, {"a": 1, "b": 0},
-    lambda x: {"a": te.cast("uint64", x) % 97 + 1, "b": te.cast("uint64", x)},
+    lambda x: {"a": te.cast("uint64", x) % 97 + 1, "b": te.cast("uint64", x) * 3 + 2},
     lambda f, g: {"a": f.a * g.a % 10007, "b": (f.b * g.a + g.b) % 10007},
     facts=("ordered",),
 )  # fmt: skip
@@ -167,8 +167,13 @@ CONCATENATE = af.Reducer(
 def affine(values):
     a, b = 1, 0
     for x in values:
-        a, b = a * (x % 97 + 1) % 10007, (b * (x % 97 + 1) + x) % 10007
+        slope, shift = x % 97 + 1, 3 * x + 2
+        a, b = a * slope % 10007, (b * slope + shift) % 10007
     return a, b
+
+
+def test_the_order_of_affine_maps_shows():
+    assert affine([1, 2]) != affine([2, 1])
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (0, 2), (1, 2)])
@@ -196,7 +201,7 @@ def test_ordered_reducers_of_long_rows(width):
 
 
 def test_one_ordered_reducer_orders_the_whole_fold():
-    x = np.random.default_rng(5).integers(0, 10, (4, 40), dtype="uint64")
+    x = np.random.default_rng(5).integers(0, 10, (4, 400), dtype="uint64")
     a, b, largest = af.fold(x.T, [AFFINE, "max"], axis=0)
     assert list(zip(a.tolist(), b.tolist(), strict=True)) == [affine(map(int, r)) for r in x]
     np.testing.assert_array_equal(largest, x.max(1))
