@@ -54,7 +54,7 @@ def reduce_and_check(name, x, axis, keepdims):
 
 @pytest.mark.parametrize("name", CATALOG)
 @given(call=calls(), dtype=st.sampled_from(DTYPES))
-@settings(NUMERIC, max_examples=15)
+@settings(NUMERIC, max_examples=12)
 def test_random_arrays(name, call, dtype):
     shape, axis, keepdims, layout, flavour, seed = call
     reduce_and_check(name, make_array(shape, dtype, layout, flavour, seed), axis, keepdims)

@@ -531,7 +531,7 @@ def test_the_same_bits_every_time(reports):
 
 
 @report("numpy#27841", "numpy#27845")
-@pytest.mark.parametrize("dtype", ["float64", "int32", "complex64"])
+@pytest.mark.parametrize("dtype", ["int32", "complex64"])
 def test_negative_strides(reports, dtype):
     x = np.arange(1, 61).reshape(3, 4, 5).astype(dtype)
     for flips in np.ndindex(2, 2, 2):
