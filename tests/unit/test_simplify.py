@@ -300,9 +300,9 @@ def test_deep_expressions():
     total: Expr = x
     for step in range(5000):
         total = total + (y if step % 2 else outer * 3)
-    start = time.perf_counter()
+    start = time.process_time()
     assert simplify(total) == x + outer * 7500 + y * 2500
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     both: Expr = free < n
     for step in range(2000):
         both = Binary("and", both, Compare("lt", x, const(16 + step)))

@@ -190,6 +190,8 @@ class Row:
         Whether complex elements have a result.
     needs_elements
         Whether folding nothing is an error.
+    takes_correction
+        Whether the function has a ``correction=`` of the degrees of freedom.
     """
 
     name: str
@@ -200,6 +202,7 @@ class Row:
     takes_dtype: bool = False
     takes_complex: bool = True
     needs_elements: bool = False
+    takes_correction: bool = False
 
 
 def same(dtype: DType) -> DType:
@@ -326,6 +329,7 @@ _ROWS: Final = (
         real_inexact,
         inexact,
         takes_dtype=True,
+        takes_correction=True,
     ),
     Row(
         "std",
@@ -334,6 +338,7 @@ _ROWS: Final = (
         real_inexact,
         inexact,
         takes_dtype=True,
+        takes_correction=True,
     ),
     Row("min", "Smallest element.", lambda: MIN, same, needs_elements=True),
     Row("max", "Largest element.", lambda: MAX, same, needs_elements=True),

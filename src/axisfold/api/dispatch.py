@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from axisfold.api.arguments import as_array, member_of
 from axisfold.api.catalog import Row
-from axisfold.api.fold import Launch, as_array, bind, member_of
+from axisfold.api.fold import Launch, bind, plan_fold
 from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError
 from axisfold.tensor.reducer import Reducer
@@ -28,12 +30,27 @@ def _remember(key: Hashable, launch: Launch) -> None:
 
 def make_function(row: Row) -> Callable[..., Any]:
     """Return the function of a row of the catalogue."""
-    if row.takes_dtype:
+    if row.takes_correction:
+
+        def with_correction(
+            x: Any,
+            axis: Any = None,
+            keepdims: bool = False,
+            dtype: Any = None,
+            *,
+            correction: float = 0,
+            ddof: float | None = None,
+        ) -> Any:
+            freedom = _correction(row, correction, ddof)
+            return reduce_named(row, x, axis, keepdims, dtype, freedom)
+
+        function: Callable[..., Any] = with_correction
+    elif row.takes_dtype:
 
         def with_dtype(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
             return reduce_named(row, x, axis, keepdims, dtype)
 
-        function: Callable[..., Any] = with_dtype
+        function = with_dtype
     else:
 
         def plain(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -46,23 +63,53 @@ def make_function(row: Row) -> Callable[..., Any]:
     return function
 
 
-def reduce_named(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
+def _correction(row: Row, correction: Any, ddof: Any) -> float:
+    """Return what is taken off the degrees of freedom, whichever name it was given by.
+
+    Raises
+    ------
+    ArgumentError
+        ``A311``: both names were used, or the value is no finite number.
+    """
+    if ddof is not None and correction:
+        raise ArgumentError(
+            f"{row.name} was given both correction={correction!r} and ddof={ddof!r}.",
+            code="A311",
+            hint="They are two names of one number: give one.",
+        )
+    given = correction if ddof is None else ddof
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise ArgumentError(
+            f"{row.name}: {given!r} is no finite number to take off the degrees of freedom.",
+            code="A311",
+            hint="Use 0 for the variance of a population, 1 for that of a sample.",
+        )
+    return value
+
+
+def reduce_named(
+    row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any, correction: float = 0.0
+) -> Any:
     """Run a named reduction."""
     if type(x) is np.ndarray:
-        key = (row.name, x.dtype, x.shape, x.strides, _axis_key(axis), keepdims, dtype)
+        key = (row.name, x.dtype, x.shape, x.strides, _axis_key(axis), keepdims, dtype, correction)
         try:
             launch = _launches.get(key)
         except TypeError:  # a list of axes, or an axis that the slow path refuses
-            return _first(row, x, axis, keepdims, dtype)(x)
+            return _first(row, x, axis, keepdims, dtype, correction)(x)
         if launch is not None:
             return launch(x)
         array = as_array(x)
-        launch = _first(row, array, axis, keepdims, dtype)
+        launch = _first(row, array, axis, keepdims, dtype, correction)
         if array is x:
             _remember(key, launch)
         return launch(array)
     array = as_array(x)
-    return _first(row, array, axis, keepdims, dtype)(array)
+    return _first(row, array, axis, keepdims, dtype, correction)(array)
 
 
 def _axis_key(axis: Any) -> Hashable:
@@ -70,10 +117,12 @@ def _axis_key(axis: Any) -> Hashable:
     return (axis, *map(type, axis)) if type(axis) is tuple else (axis, type(axis))
 
 
-def _first(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any) -> Launch:
+def _first(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any, correction: float) -> Launch:
     wanted = None if dtype is None else parse(dtype)
-    member, needs = member_of(row.name, parse(x.dtype), wanted)
-    return bind([x], [member], axis, bool(keepdims), [row.name] if needs else [])
+    options = {"correction": correction} if row.takes_correction else {}
+    member, needs = member_of(row.name, parse(x.dtype), wanted, **options)
+    planned = plan_fold([x], [member], axis, [row.name] if needs else [])
+    return bind([x], planned, bool(keepdims))
 
 
 def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
@@ -175,13 +224,21 @@ def _bind_fold(
     chosen = [member_of(item, parse(arrays[0].dtype), wanted) for item in items]
     needs = [item for item, (_, needed) in zip(items, chosen, strict=True) if needed]
     members = [m for m, _ in chosen]
-    return bind(arrays, members, axis, bool(keepdims), needs, as_tuple=is_list)
+    planned = plan_fold(arrays, members, axis, needs)
+    return bind(arrays, planned, bool(keepdims), as_tuple=is_list)
 
 
 def _docstring(row: Row) -> str:
     dtype_entry = (
         "dtype : dtype-like\n    Dtype to convert elements to, and of the result.\n"
         if row.takes_dtype
+        else ""
+    )
+    correction_entry = (
+        "correction, ddof : float\n"
+        "    Two names of what is taken off the number of elements: 0 for a population, 1 for a\n"
+        "    sample.  NaN where nothing is left.\n"
+        if row.takes_correction
         else ""
     )
     empty = (
@@ -199,7 +256,7 @@ axis : None, int or tuple of int
     Folded axes; None for all, ``()`` for none.
 keepdims : bool
     Leave the folded axes in the result with extent 1.
-{dtype_entry}
+{dtype_entry}{correction_entry}
 Returns
 -------
 numpy.ndarray or scalar

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -11,13 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from axisfold.api.catalog import CATALOG, Row
+from axisfold.api.arguments import Array, normalize_axes
 from axisfold.api.results import result_type
-from axisfold.dtypes import DType, parse
+from axisfold.dtypes import parse
 from axisfold.errors import (
-    ArgumentError,
-    AxisError,
-    DTypeError,
     EmptyError,
     ShapeError,
 )
@@ -26,137 +22,8 @@ from axisfold.plan.canonical import Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import Plan, plan
 from axisfold.runtime.threads import check_status
-from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.tensor import Tensor
 from axisfold.tensor.trace import Member, Traced, trace
-
-Array = np.ndarray[Any, Any]
-
-
-def normalize_axes(axis: Any, rank: int) -> frozenset[int]:
-    """Return the folded axes as non-negative positions.
-
-    Raises
-    ------
-    AxisError
-        ``A301``: out of range; ``A302``: named twice; ``A303``: not an integer.
-    """
-    if axis is None:
-        return frozenset(range(rank))
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    found: list[int] = []
-    for item in given:
-        try:
-            if isinstance(item, bool):
-                raise TypeError
-            position = operator.index(item)
-        except TypeError:
-            raise AxisError(
-                f"axis {item!r} is not an integer.",
-                code="A303",
-                hint="Use an integer or a tuple of them.",
-            ) from None
-        if not -rank <= position < rank:
-            valid = f"from {-rank} to {rank - 1}" if rank else "none: it has no axes"
-            raise AxisError(
-                f"axis {item!r} is out of range for an array of {rank} axes.",
-                code="A301",
-                hint=f"Valid axes are {valid}.",
-            )
-        found.append(position % rank)
-    if len(set(found)) != len(found):
-        raise AxisError(
-            f"axis {axis!r} names an axis twice.", code="A302", hint="Name each axis once."
-        )
-    return frozenset(found)
-
-
-def as_array(value: Any, name: str = "x") -> Array:
-    """Return a native NumPy array for an array, a scalar or nested lists of numbers.
-
-    Raises
-    ------
-    DTypeError
-        ``D101``: elements are no numbers.
-    ArgumentError
-        ``A304``: the value is no array; ``A309``: it is a masked array.
-    """
-    if isinstance(value, np.ma.MaskedArray):
-        raise ArgumentError(
-            f"{name} is a masked array, and its masked elements would be folded too.",
-            code="A309",
-            hint="Fold x.filled(value) with a value that does not count, or x.compressed().",
-        )
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise ArgumentError(
-            f"{name} is no array: {str(error).rstrip('.')}.",
-            code="A304",
-            hint="Pass a NumPy array or nested lists of numbers.",
-        ) from error
-    parse(array.dtype)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def resolve_row(op: str) -> Row:
-    """Return the row of a named reduction.
-
-    Raises
-    ------
-    ArgumentError
-        ``A305``: there is no such reduction.
-    """
-    row = CATALOG.get(op)
-    if row is None:
-        raise ArgumentError(
-            f"unknown reduction {op!r}.",
-            code="A305",
-            hint=f"Known are {', '.join(CATALOG)}; or pass a Reducer.",
-        )
-    return row
-
-
-def member_of(item: Any, dtype: DType, wanted: DType | None, **options: Any) -> tuple[Member, bool]:
-    """Return a fold's member for a name or a Reducer, and whether it needs elements.
-
-    Raises
-    ------
-    ArgumentError
-        ``A306``: neither a name nor a Reducer.
-    DTypeError
-        ``D301``: complex elements have no such reduction.
-    """
-    if isinstance(item, Reducer):
-        return Member(item, None, wanted), False
-    if not isinstance(item, str):
-        raise ArgumentError(
-            f"{item!r} is neither the name of a reduction nor a Reducer.",
-            code="A306",
-            hint=f"Names are {', '.join(CATALOG)}.",
-        )
-    row = resolve_row(item)
-    source = wanted or dtype
-    if source.is_complex and not row.takes_complex:
-        raise DTypeError(
-            f"{row.name} of {source} is not defined.",
-            code="D301",
-            hint="Fold real numbers, such as abs(x).",
-        )
-    compute = row.compute(source)
-    result = row.result(source) if wanted is None or not row.takes_dtype else _result(row, wanted)
-    return Member(
-        row.make(**options), None if compute == dtype else compute, result
-    ), row.needs_elements
-
-
-def _result(row: Row, wanted: DType) -> DType:
-    """The dtype asked for; real for functions whose results are real."""
-    return (
-        row.result(wanted)
-        if row.result(wanted).kind != wanted.kind and wanted.is_complex
-        else wanted
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,16 +92,24 @@ class Launch:
         return arranged[0] if self.wrap is None else self.wrap(*arranged)
 
 
-def bind(
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A fold of arrays of one signature, before anything is compiled."""
+
+    plan: Plan
+    problem: Problem
+    traced: Traced
+    shape: tuple[int, ...]
+    reduced: frozenset[int]
+
+
+def plan_fold(
     arrays: Sequence[Array],
     members: Sequence[Member],
     axis: Any,
-    keepdims: bool,
     needs_elements: Sequence[str] = (),
-    *,
-    as_tuple: bool = False,
-) -> Launch:
-    """Plan a fold and return it bound to the arrays' signature.
+) -> Planned:
+    """Plan a fold; only dtypes, shapes and strides of the arrays count.
 
     Parameters
     ----------
@@ -242,12 +117,10 @@ def bind(
         Inputs, broadcast against each other.
     members
         Reducers.
-    axis, keepdims
+    axis
         As NumPy's.
     needs_elements
         Names of those reductions that have no result without elements.
-    as_tuple
-        Pack a single result into a tuple, as several are.
 
     Raises
     ------
@@ -268,8 +141,49 @@ def bind(
     # A complex element is two real ones, so its components do not lie side by side.
     steps = tuple("any" if a.dtype.kind == "c" else s for a, s in zip(arrays, steps, strict=True))
     layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps)
-    planned = plan(traced, layout)
-    return _launch(planned, problem, traced, arrays, shape, reduced, keepdims, as_tuple=as_tuple)
+    return Planned(plan(traced, layout), problem, traced, shape, reduced)
+
+
+def bind(
+    arrays: Sequence[Array], planned: Planned, keepdims: bool, *, as_tuple: bool = False
+) -> Launch:
+    """Compile a planned fold and bind it to the arrays' signature.
+
+    Parameters
+    ----------
+    arrays, planned
+        Inputs, and what :func:`plan_fold` returned for them.
+    keepdims
+        As NumPy's.
+    as_tuple
+        Pack a single result into a tuple, as several are.
+    """
+    problem, traced = planned.problem, planned.traced
+    inputs = []
+    for which, (array, parts) in enumerate(zip(arrays, traced.elements, strict=True)):
+        step = array.itemsize // len(parts)
+        inputs += [(which, problem.offsets[which] + step * n) for n in range(len(parts))]
+    outputs = tuple(
+        Output(
+            r.dtype.to_numpy(),
+            tuple(n * r.dtype.itemsize // len(r.parts) for n in range(len(r.parts))),
+        )
+        for r in traced.results
+    )
+    compact = tuple(planned.shape[a] for a in problem.out_axes)
+    names = [r.name for r in traced.results]
+    wrap = result_type(tuple(names)) if as_tuple or len(names) > 1 else None
+    return Launch(
+        planned.plan.compiled.entry,
+        tuple(inputs),
+        int(planned.plan.graph.index is not None),
+        outputs,
+        _scalar_values(planned.plan, problem),
+        compact,
+        _arrangement(problem, planned.shape, planned.reduced, keepdims),
+        wrap,
+        planned.plan,
+    )
 
 
 def _broadcast(arrays: Sequence[Array]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
@@ -298,44 +212,6 @@ def _check_elements(shape: Sequence[int], reduced: frozenset[int], names: Sequen
             code="A308",
             hint="Check the shape first, or fold a reducer that has an identity.",
         )
-
-
-def _launch(
-    planned: Plan,
-    problem: Problem,
-    traced: Traced,
-    arrays: Sequence[Array],
-    shape: Sequence[int],
-    reduced: frozenset[int],
-    keepdims: bool,
-    *,
-    as_tuple: bool,
-) -> Launch:
-    inputs = []
-    for which, (array, parts) in enumerate(zip(arrays, traced.elements, strict=True)):
-        step = array.itemsize // len(parts)
-        inputs += [(which, problem.offsets[which] + step * n) for n in range(len(parts))]
-    outputs = tuple(
-        Output(
-            r.dtype.to_numpy(),
-            tuple(n * r.dtype.itemsize // len(r.parts) for n in range(len(r.parts))),
-        )
-        for r in traced.results
-    )
-    compact = tuple(shape[a] for a in problem.out_axes)
-    names = [r.name for r in traced.results]
-    wrap = result_type(tuple(names)) if as_tuple or len(names) > 1 else None
-    return Launch(
-        planned.compiled.entry,
-        tuple(inputs),
-        int(planned.graph.index is not None),
-        outputs,
-        _scalar_values(planned, problem),
-        compact,
-        _arrangement(problem, shape, reduced, keepdims),
-        wrap,
-        planned,
-    )
 
 
 def _scalar_values(planned: Plan, problem: Problem) -> tuple[int, ...]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from axisfold.api.fold import bind, member_of
+from axisfold.api.arguments import member_of
+from axisfold.api.fold import plan_fold
 from axisfold.cli.errors import CommandError
 from axisfold.dtypes import parse
 from axisfold.plan.planner import Plan
@@ -32,7 +33,7 @@ def plan_of_shape(
     like = _like(shape, element.to_numpy(), layout)
     chosen = [member_of(op, element, None) for op in ops]
     needs = [op for op, (_, needed) in zip(ops, chosen, strict=True) if needed]
-    return bind([like], [member for member, _ in chosen], axis, False, needs).plan
+    return plan_fold([like], [member for member, _ in chosen], axis, needs).plan
 
 
 def _like(shape: tuple[int, ...], dtype: np.dtype[Any], layout: str) -> np.ndarray[Any, Any]:

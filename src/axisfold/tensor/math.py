@@ -11,8 +11,12 @@ from axisfold.ir import build
 from axisfold.ir.expr import Expr
 from axisfold.tensor.values import Complex, Form, Pair, as_complex
 
-const = build.const
 if_then_else = build.if_then_else
+
+
+def const(value: Any, dtype: Any = None) -> Expr:
+    """Return a constant; without a dtype an int is an int32 and a float a float32."""
+    return build.as_expr(value) if dtype is None else build.const(value, dtype)
 
 
 def _real(value: Any) -> Any:
@@ -114,6 +118,11 @@ def power(a: Any, b: Any) -> Expr:
 def fmod(a: Any, b: Any) -> Expr:
     """Remainder with the sign of ``a``."""
     return build.call("fmod", _real(a), _real(b))
+
+
+def copysign(a: Any, b: Any) -> Expr:
+    """Magnitude of ``a`` with the sign of ``b``."""
+    return build.call("copysign", _real(a), _real(b))
 
 
 def truncdiv(a: Any, b: Any) -> Any:

@@ -7,7 +7,8 @@ import pytest
 import axisfold
 from axisfold import te
 from axisfold.api.catalog import CATALOG
-from axisfold.api.fold import bind, member_of
+from axisfold.api.arguments import member_of
+from axisfold.api.fold import plan_fold
 from axisfold.dtypes import parse
 from axisfold.errors import DTypeError
 from axisfold.ir.printer import print_kernel
@@ -17,7 +18,7 @@ from axisfold.plan.script import plan_source, schedule_source, te_source
 
 def plan_of(items, shape, dtype, axis):
     members = [member_of(item, parse(dtype), None)[0] for item in items]
-    return bind([np.zeros(shape, dtype)], members, axis, False).plan
+    return plan_fold([np.zeros(shape, dtype)], members, axis).plan
 
 
 def rebuilt(plan):
