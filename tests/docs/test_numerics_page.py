@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import axisfold
-from axisfold.api.catalog import CATALOG
 from axisfold.api.arguments import member_of
+from axisfold.api.catalog import CATALOG
 from axisfold.dtypes import parse
 from axisfold.tensor.trace import trace
 

@@ -6,8 +6,8 @@ import pytest
 
 import axisfold
 from axisfold import te
-from axisfold.api.catalog import CATALOG
 from axisfold.api.arguments import member_of
+from axisfold.api.catalog import CATALOG
 from axisfold.api.fold import plan_fold
 from axisfold.dtypes import parse
 from axisfold.errors import DTypeError
