@@ -151,10 +151,20 @@ def literals_alone():
     return call("literals", (), (B,), body, np.zeros(4, "int64"))
 
 
+def offsets_that_wrap():
+    """A hash as an index: the product wraps before the remainder is taken."""
+    A, B = array("A", INT64, 7), array("B", INT64, 5)
+    i = Var("i", INT64)
+    product = Binary("mul", Binary("mul", Binary("add", i, number(3)), number(2**61)), number(5))
+    at = Binary("floormod", Binary("add", product, i), number(7))
+    body = loop(i, 5, Store(B, i, Load(A, at)))
+    return call("hashed", (A,), (B,), body, np.arange(7), np.zeros(5, "int64"))
+
+
 ALL = (
     lanes_that_read_each_other, lanes_in_one_place, masked_gather_and_scatter,
     partial_private_memory, branch_with_statements, early_exit, half_vectors, awkward_names,
-    literals_alone,
+    literals_alone, offsets_that_wrap,
 )  # fmt: skip
 
 

@@ -247,8 +247,11 @@ class Writing:
             return False
         if node.op in ("add", "sub", "mul"):
             return bits <= place.value
-        never_below = node.a >= build.const(0, node.a.dtype)
-        return node.op.startswith("floor") and can_prove(never_below, self.x.bounds)
+        # A proof is about numbers that do not wrap around.
+        place = Place.VALUE if place is Place.OFFSET else place
+        if bits > place.value or not node.op.startswith("floor"):
+            return False
+        return can_prove(node.a >= build.const(0, node.a.dtype), self.x.bounds)
 
     def _load(self, node: Load, index: Code) -> Code:
         x, buffer, dtype = self.x, node.buffer, node.buffer.dtype
