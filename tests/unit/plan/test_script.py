@@ -10,7 +10,6 @@ from axisfold.api.arguments import member_of
 from axisfold.api.catalog import CATALOG
 from axisfold.api.fold import plan_fold
 from axisfold.dtypes import parse
-from axisfold.errors import DTypeError
 from axisfold.ir.printer import print_kernel
 from axisfold.passes.pipelines import legible
 from axisfold.plan.script import plan_source, schedule_source, te_source
@@ -32,15 +31,15 @@ def rebuilt(plan):
     return print_kernel(legible(names["s"], names["args"], original.name, compact=compact))
 
 
+CASES = [("float32", 1), ("float16", 0), ("float64", None), ("complex64", 1)]
+
+
 @pytest.mark.parametrize(
-    ("dtype", "axis"), [("float32", 1), ("float16", 0), ("float64", None), ("complex64", 1)]
+    ("op", "dtype", "axis"),
+    [(r.name, d, a) for r in CATALOG.values() for d, a in CASES if r.takes_complex or d[0] == "f"],
 )
-@pytest.mark.parametrize("op", CATALOG)
 def test_rebuilds_every_reduction(op, dtype, axis):
-    try:
-        plan = plan_of([op], (5, 6), dtype, axis)
-    except DTypeError:
-        pytest.skip("not defined")
+    plan = plan_of([op], (5, 6), dtype, axis)
     assert rebuilt(plan) == print_kernel(plan.compiled.ir)
 
 
