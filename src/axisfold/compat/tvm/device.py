@@ -76,11 +76,11 @@ def device(kind: Any, index: int = 0) -> Device:
     Raises
     ------
     ArgumentError
-        ``A311``: there is no such kind.
+        ``A321``: there is no such kind.
     """
     name = str(kind).split()[0] if str(kind) else ""
     if name not in KINDS:
         raise ArgumentError(
-            f"there is no device {name!r}.", code="A311", hint="Use 'cpu' or 'cuda'."
+            f"there is no device {name!r}.", code="A321", hint="Use 'cpu' or 'cuda'."
         )
     return Device("cpu" if KINDS[name] == 1 else "cuda", index)

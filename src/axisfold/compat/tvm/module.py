@@ -16,7 +16,10 @@ from axisfold.build import build as compile_schedule
 from axisfold.build import lower as lower_schedule
 from axisfold.compat.tvm import target as targets
 from axisfold.compat.tvm.nd import NDArray
+from axisfold.errors import ArgumentError
+from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
+from axisfold.runtime.binding import check_arrays
 from axisfold.schedule.schedule import Schedule
 
 
@@ -62,7 +65,7 @@ def lower(
     """
     if binds:
         te.OutOfScope("binds= of tvm.lower")()
-    return IRModule(sch, tuple(args), lower_schedule(sch, args, name))
+    return IRModule(sch, tuple(args), lower_schedule(sch, _tensors(args), name))
 
 
 def build(
@@ -80,7 +83,7 @@ def build(
     inputs
         A schedule, with ``args``; or a lowered one, without.
     args
-        Placeholders and outputs in calling order.
+        Placeholders and outputs in calling order, and ``te.var`` that stand for extents.
     target
         ``"llvm"`` or ``"c"``; by default that of the innermost ``with tvm.target.Target``.
     target_host
@@ -103,7 +106,13 @@ def build(
         schedule = inputs
     chosen = targets.Target.current(allow_none=False) if target is None else target
     native = targets.Target(str(chosen)).native
-    return Module(compile_schedule(schedule, args or (), native, name), name)
+    function = compile_schedule(schedule, _tensors(args or ()), native, name)
+    return Module(function, name, tuple(a if isinstance(a, Var) else None for a in args or ()))
+
+
+def _tensors(args: Sequence[Any]) -> list[Any]:
+    """Return the arguments without the extents, which are bound from shapes."""
+    return [a for a in args if not isinstance(a, Var)]
 
 
 class Module:
@@ -117,12 +126,36 @@ class Module:
         Its name.
     """
 
-    def __init__(self, function: Function | CSource, entry_name: str) -> None:
-        self.function, self.entry_name = function, entry_name
+    def __init__(
+        self, function: Function | CSource, entry_name: str, extents: tuple[Var | None, ...] = ()
+    ) -> None:
+        self.function, self.entry_name, self._extents = function, entry_name, extents
 
-    def __call__(self, *arrays: Any) -> None:
-        """Run; outputs are written in place.  NumPy arrays are taken too."""
-        self.function(*(a.data if isinstance(a, NDArray) else a for a in arrays))
+    def __call__(self, *args: Any) -> None:
+        """Run; outputs are written in place.  NumPy arrays are taken too.
+
+        Raises
+        ------
+        ArgumentError
+            ``A325``: an extent among the arguments is not that of the arrays.
+        """
+        arrays = [a.data if isinstance(a, NDArray) else a for a in args]
+        if any(v is not None for v in self._extents) and len(args) == len(self._extents):
+            named = [(v, a) for v, a in zip(self._extents, args, strict=True) if v is not None]
+            arrays = [a for v, a in zip(self._extents, arrays, strict=True) if v is None]
+            self._check_extents(named, arrays)
+        self.function(*arrays)
+
+    def _check_extents(self, named: list[tuple[Var, Any]], arrays: list[Any]) -> None:
+        extents = check_arrays(self.function.ir, arrays)
+        for var, value in named:
+            if extents.get(var) != value:
+                raise ArgumentError(
+                    f"argument {var.name} is {value!r}, but it is {extents.get(var)} in the "
+                    "shapes of the arrays.",
+                    code="A325",
+                    hint="Pass the extent of the arrays; no other scalars are taken.",
+                )
 
     def __getitem__(self, name: str) -> Module:
         if name not in (self.entry_name, "main"):

@@ -64,13 +64,13 @@ class NDArray:
         Raises
         ------
         ArgumentError
-            ``A312``: the shapes differ.
+            ``A322``: the shapes differ.
         """
         values = np.asarray(source)
         if values.shape != self.shape:
             raise ArgumentError(
                 f"copyfrom: the array has shape {values.shape}, but {self.shape} is needed.",
-                code="A312",
+                code="A322",
             )
         self.data[...] = values
         return self

@@ -19,7 +19,7 @@ def axis_number(axis: Any, rank: int, what: str) -> int:
     Raises
     ------
     AxisError
-        ``A313``: it is out of range or no integer.
+        ``A323``: it is out of range or no integer.
     """
     try:
         number = operator.index(axis)
@@ -29,7 +29,7 @@ def axis_number(axis: Any, rank: int, what: str) -> int:
     if number is None or not -span <= number < span:
         raise AxisError(
             f"{what}: axis {axis!r} is none of a tensor with {rank} axes.",
-            code="A313",
+            code="A323",
             hint=f"Axes go from {-rank} to {rank - 1}." if rank else "It has a single element.",
         )
     return number % span
@@ -90,13 +90,13 @@ class Folding:
         Raises
         ------
         EmptyError
-            ``A314``: it has none.
+            ``A324``: it has none.
         """
         for axis in self.axes:
             if as_int(self.data.shape[axis]) == 0:
                 raise EmptyError(
                     f"{what} of {self.data.name}: axis {axis} has no elements.",
-                    code="A314",
+                    code="A324",
                     hint="Give the axis elements; a result for none is not defined.",
                 )
 

@@ -12,19 +12,8 @@ from axisfold.errors import AxisError
 
 def softmax(x: te.Tensor, axis: int = -1) -> Any:
     """Return ``exp(x - max) / sum(exp(x - max))`` along an axis."""
-    fold, axes = _folded(x, axis, "softmax")
-    largest = _largest(fold)
-    exponential = te.compute(
-        x.shape,
-        lambda *i: te.exp(_wide(x[i]) - largest[_without(i, fold)]),
-        name="T_softmax_exp",
-    )
-    by_exponential = Folding(exponential, fold.axes, keepdims=False)
-    total = te.compute(
-        fold.shape,
-        lambda *i: te.sum(by_exponential.element(i, axes), axis=axes),
-        name="T_softmax_expsum",
-    )
+    fold = _folded(x, axis, "softmax")
+    exponential, total = _exponentials(fold, _largest(fold))
     return te.compute(
         x.shape,
         lambda *i: te.cast(x.dtype, exponential[i] / total[_without(i, fold)]),
@@ -35,26 +24,22 @@ def softmax(x: te.Tensor, axis: int = -1) -> Any:
 
 def log_softmax(x: te.Tensor, axis: int = -1) -> Any:
     """Return ``x - max - log(sum(exp(x - max)))`` along an axis."""
-    fold, axes = _folded(x, axis, "log_softmax")
+    fold = _folded(x, axis, "log_softmax")
     largest = _largest(fold)
-    total = te.compute(
-        fold.shape,
-        lambda *i: te.sum(te.exp(_wide(fold.element(i, axes)) - largest[i]), axis=axes),
-        name="T_softmax_expsum",
-    )
+    _, total = _exponentials(fold, largest)
+    log_total = te.compute(fold.shape, lambda *i: te.log(total[i]), name="T_softmax_logsum")
 
     def body(*i: Any) -> Any:
         kept = _without(i, fold)
-        return te.cast(x.dtype, _wide(x[i]) - largest[kept] - te.log(total[kept]))
+        return te.cast(x.dtype, _wide(x[i]) - largest[kept] - log_total[kept])
 
     return te.compute(x.shape, body, name="T_log_softmax", tag="log_softmax_output")
 
 
-def _folded(x: te.Tensor, axis: int, what: str) -> tuple[Folding, list[te.Axis]]:
+def _folded(x: te.Tensor, axis: int, what: str) -> Folding:
     if not x.ndim:
-        raise AxisError(f"{what} of a 0-d tensor: it has no axis.", code="A313")
-    fold = Folding(x, (axis_number(axis, x.ndim, what),), keepdims=False)
-    return fold, fold.reduce_axes()
+        raise AxisError(f"{what} of a 0-d tensor: it has no axis.", code="A323")
+    return Folding(x, (axis_number(axis, x.ndim, what),), keepdims=False)
 
 
 def _largest(fold: Folding) -> Any:
@@ -64,6 +49,23 @@ def _largest(fold: Folding) -> Any:
         lambda *i: te.max(_wide(fold.element(i, axes)), axis=axes),
         name="T_softmax_maxelem",
     )
+
+
+def _exponentials(fold: Folding, largest: Any) -> tuple[Any, Any]:
+    """Return ``exp(x - max)`` and its sum along the axis."""
+    exponential = te.compute(
+        fold.data.shape,
+        lambda *i: te.exp(_wide(fold.data[i]) - largest[_without(i, fold)]),
+        name="T_softmax_exp",
+    )
+    axes = fold.reduce_axes()
+    terms = Folding(exponential, fold.axes, keepdims=False)
+    total = te.compute(
+        fold.shape,
+        lambda *i: te.sum(terms.element(i, axes), axis=axes),
+        name="T_softmax_expsum",
+    )
+    return exponential, total
 
 
 def _wide(value: Any) -> Any:

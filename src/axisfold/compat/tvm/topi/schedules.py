@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from axisfold import te
 from axisfold.ir.build import as_int
-from axisfold.ir.expr import Var
+from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import post_order, uses
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -72,11 +72,12 @@ def schedule_softmax(outs: Any) -> te.Schedule:
         for stage in reversed(producers):
             stage.compute_at(output, place)
             if stage.reduction is None:
-                _last_by_vectors(stage)
-            elif _inner_kind(stage) == "reduced":
+                if len(stage.op.axis) == len(output.op.axis):
+                    _last_by_vectors(stage)
+            elif not _steps_along_kept(stage):
                 for partial in _factor_lanes(s, stage):
                     partial.compute_at(output, place)
-            elif stage.op.axis:
+            else:
                 vector, lane = stage.split(stage.op.axis[-1], factor=_lanes(stage))
                 stage.reorder(*stage.op.reduce_axis, vector, lane)
                 stage.vectorize(lane)
@@ -109,14 +110,13 @@ def _schedule(outs: Any) -> tuple[te.Schedule, list[Stage]]:
 
 def _fold(s: te.Schedule, stage: Stage) -> None:
     """Schedule a reduction that stands at the top level."""
-    kind = _inner_kind(stage)
-    if kind == "kept":
+    if _steps_along_kept(stage):
         _fold_columns(s, stage)
         return
     if not stage.op.axis and _elements(stage) >= SERIAL_ELEMENTS:
         _fold_parts(s, stage)
         return
-    partials = _factor_lanes(s, stage) if kind == "reduced" else []
+    partials = _factor_lanes(s, stage)
     place = stage.fuse(*stage.op.axis)
     if stage.op.axis:
         stage.parallel(place)
@@ -153,13 +153,17 @@ def _fold_columns(s: te.Schedule, stage: Stage) -> None:
 
 
 def _factor_lanes(s: te.Schedule, stage: Stage) -> list[Stage]:
-    """Fold the last reduce axis by vectors of partial results; return the stages of these.
+    """Fold the contiguous reduce axis by vectors of partial results; return the stages of these.
 
     The partial results are factored out twice: vectors are folded lane by lane, and only the
-    lanes of the last one by one.
+    lanes of the last one by one.  Nothing is done where no axis is contiguous, or it is short.
     """
     width = _lanes(stage)
-    _, block = stage.split(stage.op.reduce_axis[-1], factor=width * VECTORS)
+    inner = next((a for a in stage.op.reduce_axis if _reads({a.var}, _inner_indices(stage))), None)
+    extent = None if inner is None else as_int(inner.extent)
+    if inner is None or (extent is not None and extent < 2 * width):
+        return []
+    _, block = stage.split(inner, factor=width * VECTORS)
     _, lane = stage.split(block, factor=width)
     by_lane = s.rfactor(_outputs(stage), lane, factor_axis=-1)
     vectors = s[by_lane[0] if isinstance(by_lane, tuple) else by_lane]
@@ -195,8 +199,8 @@ def _softmax_loop(output: Stage, producers: list[Stage]) -> te.Axis:
         for n in post_order(total.op.body[0])
         if isinstance(n, TensorLoad) and n.tensor.ndim == len(output.op.axis)
     )
-    folded = total.op.reduce_axis[0].var
-    position = next(i for i, e in enumerate(load.indices) if uses(e, {folded}))
+    folded: set[Var] = {total.op.reduce_axis[0].var}
+    position = next(i for i, e in enumerate(load.indices) if uses(e, folded))
     axes = list(output.op.axis)
     along = axes.pop(position)
     if position == len(axes):  # the last
@@ -219,25 +223,19 @@ def _outputs(stage: Stage) -> Any:
     return outputs if len(outputs) > 1 else outputs[0]
 
 
-def _inner_kind(stage: Stage) -> str:
-    """Return which axis of a reduction steps through memory one by one."""
-    kept = {stage.op.axis[-1].var} if stage.op.axis else set()
-    last = stage.op.reduce_axis[-1]
-    extent = as_int(last.extent)
-    inner = [
-        n.indices[-1]
-        for n in post_order(stage.op.body[0])
-        if isinstance(n, TensorLoad) and n.indices
-    ]
-    if any(_reads(e, kept) for e in inner):
-        return "kept"
-    is_short = extent is not None and extent < 2 * _lanes(stage)
-    return "reduced" if not is_short and any(_reads(e, {last.var}) for e in inner) else "other"
+def _inner_indices(stage: Stage) -> list[Expr]:
+    """Return the last index of everything that a reduction reads."""
+    loads = (n for n in post_order(stage.op.body[0]) if isinstance(n, TensorLoad))
+    return [load.indices[-1] for load in loads if load.indices]
 
 
-def _reads(index: Any, variables: set[Any]) -> bool:
-    wanted: set[Var] = set(variables)
-    return uses(index, wanted)
+def _steps_along_kept(stage: Stage) -> bool:
+    """Return whether neighbours in memory belong to neighbouring results."""
+    return bool(stage.op.axis) and _reads({stage.op.axis[-1].var}, _inner_indices(stage))
+
+
+def _reads(variables: set[Var], indices: list[Expr]) -> bool:
+    return any(uses(index, variables) for index in indices)
 
 
 def _state_bytes(stage: Stage) -> int:
