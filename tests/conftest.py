@@ -16,6 +16,12 @@ def pytest_addoption(parser):
         action="store_true",
         help="rewrite the golden files with what the code makes now",
     )
+    parser.addoption(
+        "--schedules",
+        type=int,
+        default=500,
+        help="how many random schedules tests/property/test_random_schedules.py makes",
+    )
 
 
 @pytest.fixture(autouse=True, scope="session")

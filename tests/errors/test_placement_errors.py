@@ -124,6 +124,19 @@ def test_s154_the_consumer_was_never_attached(p):
     lower(p.s, [p.A, p.C])
 
 
+def test_s155_its_place_is_inlined():
+    A = te.placeholder((4,), name="A")
+    T = te.compute((4,), lambda i: A[i], name="T")
+    U = te.compute((4,), lambda i: T[i], name="U")
+    C = te.compute((4,), lambda i: U[i], name="C")
+    s = te.create_schedule(C.op)
+    s[U].compute_inline()
+    assert refused(s, "S155", lambda: s[T].compute_at(s[U], U.op.axis[0])) == (
+        "compute_at of stage 'T' at 'U': stage 'U' is inlined, so it has no loops. Call "
+        "compute_root of 'U' first, or attach to its consumer."
+    )
+
+
 def test_s168_rfactor_of_a_mixed_axis(p):
     both = p.s[p.B].fuse(p.i, p.k)
     assert refused(p.s, "S168", lambda: p.s.rfactor(p.B, both)) == (

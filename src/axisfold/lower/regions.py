@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from axisfold.analysis.bounds import Bounds, Domain, symbolic_bounds
 from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.errors import UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import post_order, substitute, uses
@@ -180,7 +181,10 @@ def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds
         over = set(env) - set(fixed)
         for load in _loads(consumer, tensors):
             indices = [substitute(i, own.values) for i in load.indices]
-            touched = [_touched(index, env, over) for index in indices]
+            touched = [
+                _touched(index, axis, env, over)
+                for index, axis in zip(indices, stage.op.axis, strict=True)
+            ]
             region = touched if region is None else _union(region, touched, Bounds(env))
     if region is None:
         return tuple((axis.min, axis.extent) for axis in stage.op.axis)
@@ -198,8 +202,14 @@ def _loads(consumer: Stage, tensors: set[int]) -> list[TensorLoad]:
     return list(found.values())
 
 
-def _touched(index: Expr, env: Mapping[Var, Domain], over: set[Var]) -> tuple[Expr, Expr]:
-    low, high = symbolic_bounds(index, Bounds(env), over)
+def _touched(
+    index: Expr, axis: Axis, env: Mapping[Var, Domain], over: set[Var]
+) -> tuple[Expr, Expr]:
+    """Return the least and the largest index; the ends of the axis where nothing else is known."""
+    try:
+        low, high = symbolic_bounds(index, Bounds(env), over)
+    except UnsupportedError:
+        low, high = axis.min, axis.min + axis.extent - 1
     return simplify(low, Bounds(env)), simplify(high, Bounds(env))
 
 

@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
+from axisfold.analysis.bounds import Bounds
+from axisfold.analysis.simplify import can_prove
 from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
     Binary,
     Call,
@@ -46,7 +52,7 @@ class _Pass(StmtRewriter):
             return super().visit_for(serial)
         inner = self.visit_inside(loop, loop.body)
         try:
-            return _Lanes(loop, lanes).stmt(inner, None)
+            return _Lanes(loop, lanes, self.bounds).stmt(inner, None)
         except _NoVectorForm:
             return For(loop.var, loop.min, loop.extent, "serial", inner)
 
@@ -54,8 +60,8 @@ class _Pass(StmtRewriter):
 class _Lanes:
     """Rewrites the body of one loop with all its rounds side by side."""
 
-    def __init__(self, loop: For, lanes: int) -> None:
-        self.lanes = lanes
+    def __init__(self, loop: For, lanes: int, bounds: Bounds) -> None:
+        self.lanes, self.bounds = lanes, bounds
         one = build.const(1, loop.var.dtype)
         self.vectors: dict[Var, Expr] = {loop.var: Ramp(loop.min, one, lanes)}
 
@@ -78,7 +84,11 @@ class _Lanes:
                 low, extent = self.expr(stmt.min, mask), self.expr(stmt.extent, mask)
                 if low.dtype.lanes > 1 or extent.dtype.lanes > 1 or stmt.stop is not None:
                     raise _NoVectorForm
-                return rebuild(stmt, [low, extent, self.stmt(stmt.body, mask)])
+                outer = self.bounds
+                self.bounds = outer.extended(stmt.var, low, extent)
+                body = self.stmt(stmt.body, mask)
+                self.bounds = outer
+                return rebuild(stmt, [low, extent, body])
             case Allocate() | Attr() | AllReduce():
                 raise _NoVectorForm
 
@@ -90,6 +100,9 @@ class _Lanes:
             if value.dtype.lanes > 1 or mask is not None:
                 raise _NoVectorForm
             return rebuild(stmt, [index, value])
+        is_private = stmt.buffer.scope == "local"
+        if mask is not None and is_private and not self.covers(stmt.buffer, index):
+            raise _NoVectorForm  # code generation rewrites masked lanes of private memory
         wide = build.broadcast(value, self.lanes)
         return Store(stmt.buffer, index, wide, mask, stmt.align, stmt.cache)
 
@@ -171,10 +184,24 @@ class _Lanes:
             case _:
                 raise _NoVectorForm
 
+    def covers(self, buffer: Buffer, index: Expr) -> bool:
+        """Return whether every lane of an index lies in a buffer, also those masked out."""
+        first, last = index, index
+        if isinstance(index, Ramp):
+            first = index.base
+            last = first + index.stride * (index.lanes - 1)
+            if not can_prove(index.stride >= 0, self.bounds):
+                return False
+        elif index.dtype.lanes > 1:
+            return False
+        size = functools.reduce(operator.mul, buffer.allocated_extents, build.const(1, first.dtype))
+        inside = (first >= 0, last < build.cast(first.dtype, size))
+        return all(can_prove(condition, self.bounds) for condition in inside)
+
     def load(self, node: Load, parts: list[Expr], mask: Expr | None) -> Expr:
         index = parts[0]
-        if node.buffer.scope == "local":  # private memory covers every round of the loop
-            mask = None
+        if node.buffer.scope == "local" and self.covers(node.buffer, index):
+            mask = None  # lanes beyond a tail may be read where they are memory of our own
         if node.mask is not None:
             mask = self.both(mask, parts[1])
         if mask is not None:

@@ -183,7 +183,7 @@ class Interpreter:
                         break
                     self.run(stmt.body)
             case Allocate():
-                extents = [int(self.expr(e)[0]) for e in stmt.buffer.shape]
+                extents = [int(self.expr(e)[0]) for e in stmt.buffer.allocated_extents]
                 elements = math.prod(max(e, 0) for e in extents)
                 self.memory[stmt.buffer] = Memory.allocated(stmt.buffer, elements)
                 self.run(stmt.body)

@@ -42,7 +42,7 @@ class Threads(Interpreter):
                     self.values[stmt.var] = np.array([value], stmt.var.dtype.to_numpy())
                     yield from self.steps(stmt.body)
             case Allocate():
-                extents = [int(self.expr(e)[0]) for e in stmt.buffer.shape]
+                extents = [int(self.expr(e)[0]) for e in stmt.buffer.allocated_extents]
                 elements = int(np.prod([max(e, 0) for e in extents], dtype=int))
                 self.memory[stmt.buffer] = Memory.allocated(stmt.buffer, elements)
                 yield from self.steps(stmt.body)

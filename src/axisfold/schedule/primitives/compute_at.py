@@ -38,6 +38,7 @@ def compute_at(schedule: Schedule, stage: Stage, parent: Stage, axis: Axis) -> N
     4. Every consumer of the stage is ``parent``, is computed inside it, or may still be attached
        there: it is an intermediate stage at the top level that ``parent`` depends on (S153).
        That it was is checked when the schedule is lowered (S154).
+    5. ``parent`` is not inlined (S155).
     """
     if not isinstance(parent, Stage):
         raise ScheduleError(
@@ -54,6 +55,13 @@ def compute_at(schedule: Schedule, stage: Stage, parent: Stage, axis: Axis) -> N
             f"compute_at of stage {stage.name!r}: stage {parent.name!r} is itself or lies inside "
             "it.",
             code="S152",
+        )
+    if parent.is_inlined:
+        raise ScheduleError(
+            f"compute_at of stage {stage.name!r} at {parent.name!r}: stage {parent.name!r} is "
+            "inlined, so it has no loops.",
+            code="S155",
+            hint=f"Call compute_root of {parent.name!r} first, or attach to its consumer.",
         )
     for consumer in consumers(schedule, stage):
         if not _may_lie_inside(schedule, consumer, parent):
