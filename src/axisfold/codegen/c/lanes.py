@@ -56,7 +56,7 @@ class _Scalarizer:
                 return self.let(stmt)
             case Seq():
                 return build.seq(*(self.stmt(s) for s in stmt.body))
-            case For() | If() | Allocate() | Attr() | AllReduce():
+            case For() | If() | Allocate():
                 return rebuild(stmt, [self._part(c) for c in children(stmt)])
             case Attr() | AllReduce():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
