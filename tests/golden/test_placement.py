@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of programs with fused, cached, placed and bound loops; those that a CPU runs are run."""
+"""Programs with fused, cached, placed and bound loops; those that a CPU runs are run."""
 
 import numpy as np
 import pytest
@@ -64,14 +64,14 @@ def less_sums(a):
 
 
 def inlined():
-    s, A, T, U, B, C = chain()
+    s, A, T, U, _, C = chain()
     s[T].compute_inline()
     s[U].compute_inline()
     return s, [A, C], less_sums
 
 
 def inlined_and_back():
-    s, A, T, U, B, C = chain()
+    s, A, T, U, _, C = chain()
     s[T].compute_inline()
     s[U].compute_at(s[C], C.op.axis[0])
     s[T].compute_root()
@@ -81,14 +81,14 @@ def inlined_and_back():
 
 def group():
     """B and U are attached together, consumers first, although U has two of them."""
-    s, A, T, U, B, C = chain()
+    s, A, T, _, B, C = chain()
     s.create_group(outputs=B, inputs=T).compute_at(s[C], C.op.axis[0])
     s[T].compute_at(s[C], C.op.axis[0])
     return s, [A, C], less_sums
 
 
 def group_with_inputs():
-    s, A, T, U, B, C = chain()
+    s, A, T, _, B, C = chain()
     s.create_group([B], [T], include_inputs=True).compute_at(s[C], C.op.axis[0])
     return s, [A, C], less_sums
 
@@ -196,7 +196,7 @@ def masked_lanes_of_an_array():
 
 
 def stores_of_masked_lanes():
-    s, A, T, U, B, C = chain()
+    s, A, _, _, B, C = chain()
     s[B].set_scope("local")
     _, inner = s[B].split(B.op.axis[0], factor=8)
     s[B].vectorize(inner)
