@@ -88,7 +88,7 @@ def _variance(a: Any, count: Any, correction: float) -> Any:
 def _moments(name: str, finalize: Callable[[Any, Any], Any]) -> Reducer:
     return Reducer(
         name,
-        state={"n": "float64", "mean": "acc", "m2": "float64"},
+        state={"n": "float64", "mean": "acc", "m2": "compensated_real"},
         identity={"n": 0, "mean": 0, "m2": 0},
         lift=lambda x: {"n": 1.0, "mean": x, "m2": 0.0},
         combine=_merge_moments,
@@ -158,16 +158,14 @@ def _lift_norm(x: Any) -> dict[str, Any]:
 
 
 def _norm(a: Any) -> Any:
-    big, small = a.big + 0.0, a.small + 0.0
-    medium = a.medium + 0.0
-    large = te.sqrt(big + medium * _SCALE_BIG * _SCALE_BIG) / _SCALE_BIG
-    tiny = te.sqrt(small) / _SCALE_SMALL
-    middle = te.sqrt(medium)
+    large = te.sqrt(a.big + a.medium * (_SCALE_BIG * _SCALE_BIG)) / _SCALE_BIG
+    tiny = te.sqrt(a.small) / _SCALE_SMALL
+    middle = te.sqrt(a.medium)
     low, high = te.minimum(tiny, middle), te.maximum(tiny, middle)
     ratio = low / high
     both = te.select(high.equal(0.0), high, high * te.sqrt(ratio * ratio + 1.0))
-    no_small = te.any(small.equal(0.0), te.isnan(medium))
-    return te.select(big > 0.0, large, te.select(no_small, middle, both))
+    no_small = te.any(a.small.equal(0.0), te.isnan(a.medium))
+    return te.select(a.big > 0.0, large, te.select(no_small, middle, both))
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +299,7 @@ COUNT_NONZERO = Reducer(
 )
 LOGSUMEXP = Reducer(
     "logsumexp",
-    state={"m": "acc", "s": "acc"},
+    state={"m": "acc", "s": "compensated"},
     identity={"m": -float("inf"), "s": 0},
     lift=lambda x: {"m": x, "s": 1.0},
     combine=_merge_logsumexp,
@@ -311,7 +309,7 @@ LOGSUMEXP = Reducer(
 )
 NORM = Reducer(
     "norm",
-    state={"big": "float64", "medium": "float64", "small": "float64"},
+    state=dict.fromkeys(("big", "medium", "small"), "compensated_real"),
     identity={"big": 0, "medium": 0, "small": 0},
     lift=_lift_norm,
     combine=lambda a, b: {k: getattr(a, k) + getattr(b, k) for k in ("big", "medium", "small")},

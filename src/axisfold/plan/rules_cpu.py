@@ -51,7 +51,7 @@ COLUMN_TILE_BYTES: Final = 8192
 COLUMN_ROWS: Final = 8
 FULL_CHUNK: Final = 1 << 15
 FULL_CHUNK_ROWS: Final = 32
-ROW_RUN: Final = 1024
+ROW_RUN: Final = 512
 COLUMN_RUN: Final = 32
 COLUMN_RUN_BYTES: Final = 1 << 15
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from axisfold.dtypes import finite_range, parse
 from axisfold.errors import ExpressionError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr
-from axisfold.tensor.values import Complex, Form, Pair, as_complex
+from axisfold.tensor.values import Complex, Form, Pair, as_complex, as_pair
 
 if_then_else = build.if_then_else
 
 
 def const(value: Any, dtype: Any = None) -> Expr:
-    """Return a constant; without a dtype an int is an int32 and a float a float32."""
-    return build.as_expr(value) if dtype is None else build.const(value, dtype)
+    """Return a constant; without a dtype a float is a float32, and everything else an int32."""
+    if dtype is None:
+        dtype = "float32" if isinstance(value, (float, np.floating)) else "int32"
+    return build.const(value, dtype)
 
 
 def _real(value: Any) -> Any:
@@ -160,8 +164,9 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     if isinstance(a, Complex) or isinstance(b, Complex):
         x, y = as_complex(a), as_complex(b)
         return Complex(select(condition, x.re, y.re), select(condition, x.im, y.im))
-    if isinstance(a, Pair) and isinstance(b, Pair):
-        return Pair(build.select(condition, a.hi, b.hi), build.select(condition, a.lo, b.lo))
+    if isinstance(a, Pair) or isinstance(b, Pair):
+        p, q = as_pair(a), as_pair(b)
+        return Pair(build.select(condition, p.hi, q.hi), build.select(condition, p.lo, q.lo))
     return build.select(condition, _real(a), _real(b))
 
 

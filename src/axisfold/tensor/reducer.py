@@ -17,7 +17,7 @@ from axisfold.ir.expr import Const, Expr
 from axisfold.tensor.values import Composite, Form, components
 
 FACTS: Final = frozenset({"commutative", "ordered", "exact", "idempotent", "absorbing"})
-STATE_SPECS: Final = ("acc", "compensated", "input")
+STATE_SPECS: Final = ("acc", "compensated", "compensated_real", "input")
 
 
 class Reducer:
@@ -30,8 +30,9 @@ class Reducer:
     state
         Field names with their dtypes.  A dtype is a dtype name, or ``"acc"`` (the accumulator
         dtype of the input: float64, int64, uint64 or complex128), ``"compensated"`` (the same,
-        as a TwoSum pair where the input is as wide as the accumulator), or ``"input"`` (the
-        input's own dtype; float16 is held as float32, which is exact).
+        as a TwoSum pair where the input is as wide as the accumulator), ``"compensated_real"``
+        (likewise, for a real sum also of complex inputs), or ``"input"`` (the input's own dtype;
+        float16 is held as float32, which is exact).
     identity
         The state of no elements: a number for each field, or a function from the field's dtype
         to a number; a bare value if there is one field.  A true identity (±inf, not ±FLT_MAX).
@@ -117,10 +118,12 @@ class Reducer:
         spec = self.state[field]
         if spec == "input":
             return Form(DType("float", 32) if dtype == DType("float", 16) else dtype)
-        if spec in ("acc", "compensated"):
+        if spec == "compensated_real" and dtype.is_complex:
+            dtype = DType("float", dtype.bits // 2)
+        if spec in ("acc", "compensated", "compensated_real"):
             held = accumulator(dtype)
             as_wide = held.bits == dtype.bits and dtype.kind in ("float", "complex")
-            return Form(held, is_pair=spec == "compensated" and as_wide)
+            return Form(held, is_pair=spec != "acc" and as_wide)
         return Form(SUPPORTED[spec])
 
     def identity_parts(self, field: str, form: Form) -> list[Expr]:

@@ -66,7 +66,8 @@ def two_sum(a: Expr, b: Expr) -> tuple[Expr, Expr]:
 class Pair(Composite):
     """A float64 sum with the running total of its rounding errors.
 
-    Sums of pairs and floats stay pairs; any other operation first rounds a pair to a float64.
+    Sums of pairs and floats stay pairs, and so does a pair times a float, whose parts are both
+    scaled; any other operation first rounds a pair to a float64.
     """
 
     hi: Expr
@@ -128,11 +129,22 @@ class Pair(Composite):
             return Pair(total, (rest[0] if len(rest) == 1 else rest[0] + rest[1]) + error)
         if op == "sub":
             return self._apply("add", a, _negated(b))
+        if op == "mul" and isinstance(a, Pair) != isinstance(b, Pair):
+            pair, factor = (a, b) if isinstance(a, Pair) else (b, a)
+            scale = build.cast(FLOAT64, factor)
+            return Pair(pair.hi * scale, pair.lo * scale)
         return build.operator(op, _plain(a), _plain(b))  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:
     return value.rounded() if isinstance(value, Pair) else value
+
+
+def as_pair(value: Any) -> Pair:
+    """Return ``value`` as a compensated sum."""
+    if isinstance(value, Pair):
+        return value
+    return Pair(build.cast(FLOAT64, value), build.const(0.0, FLOAT64))
 
 
 def _parts(value: Any) -> tuple[Expr, Expr | None]:
