@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The te facade: ``from axisfold import te`` is all that a script of tensor expressions needs."""
 
+import operator
 from typing import Any, Final
 
 from axisfold.errors import UnsupportedError
@@ -55,6 +56,7 @@ from axisfold.tensor.math import (
 )
 from axisfold.tensor.tensor import Tensor, placeholder, size_var, var
 
+add, subtract, multiply = operator.add, operator.sub, operator.mul
 indexdiv = floordiv  # te's names for divisions of indices, which are never negative
 indexmod = floormod
 nearbyint = round
@@ -111,6 +113,7 @@ __all__ = [
     "Tensor",
     "ThreadAxis",
     "abs",
+    "add",
     "all",
     "any",
     "cast",
@@ -147,6 +150,7 @@ __all__ = [
     "min",
     "min_value",
     "minimum",
+    "multiply",
     "nearbyint",
     "placeholder",
     "power",
@@ -159,6 +163,7 @@ __all__ = [
     "sin",
     "size_var",
     "sqrt",
+    "subtract",
     "sum",
     "tan",
     "tanh",

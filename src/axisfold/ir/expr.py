@@ -134,6 +134,9 @@ class Const(Expr):
     value: Scalar
     dtype: DType
 
+    def __int__(self) -> int:
+        return int(self.value)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cast(Expr):

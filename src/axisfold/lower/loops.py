@@ -173,7 +173,7 @@ class Nest:
         thread = stage.bindings.get(leaf)
         if thread is not None:
             return self._threads(thread, extent, body)
-        kind = stage.loop_kinds.get(leaf, "serial")
+        kind = stage.loop_kind(leaf, extent)
         result: Stmt = For(var, build.const(0, var.dtype), extent, kind, body)
         for hint, setting in stage.pragmas.get(leaf, {}).items():
             result = Attr(var, f"pragma_{hint}", build.const(setting), result)
@@ -276,7 +276,7 @@ class _Init:
         if not isinstance(value, Var):
             return body
         extent = nest.resolve(nest.bounds.extents[axis])
-        kind = nest.stage.loop_kinds.get(axis, "serial")
+        kind = nest.stage.loop_kind(axis, extent)
         return For(value, build.const(0, value.dtype), extent, kind, body)
 
     def _guards(self) -> list[Expr]:

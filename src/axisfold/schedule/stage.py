@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
+from axisfold.errors import UnsupportedError
+from axisfold.ir import build
 from axisfold.ir.buffer import Scope
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import LoopKind
@@ -15,6 +17,16 @@ from axisfold.tensor.tensor import Operation
 
 if TYPE_CHECKING:
     from axisfold.schedule.schedule import Schedule
+
+
+# Most rounds of a loop of a kind that writes its rounds side by side or one after the other.
+MAX_ROUNDS: Final = {"vectorized": 256, "unrolled": 1024}
+
+
+def has_rounds_for(kind: str, extent: Expr) -> bool:
+    """Return whether a loop of this extent can be of a kind."""
+    rounds = build.as_int(extent)
+    return kind not in MAX_ROUNDS or (rounds is not None and rounds <= MAX_ROUNDS[kind])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,6 +187,21 @@ class Stage:
         """Whether threads fold parts of one element of the result."""
         return any(self.touches(leaf, "reduce") for leaf in self.bindings)
 
+    def loop_kind(self, leaf: Axis, extent: Expr) -> LoopKind:
+        """Return how the loop of a leaf runs, given the extent that it has in the program."""
+        kind = self.loop_kinds.get(leaf, "serial")
+        return kind if has_rounds_for(kind, extent) else "serial"
+
+    @property
+    def leaf_iter_vars(self) -> list[Axis]:
+        """The leaves under their name in te."""
+        return self.leaf_axes
+
+    @property
+    def all_iter_vars(self) -> list[Axis]:
+        """All axes under their name in te."""
+        return self.all_axes
+
     @property
     def reduction(self) -> Reduce | None:
         """The first component of the reduction that the operation computes, if it is one."""
@@ -247,3 +274,33 @@ class Stage:
     def bind(self, axis: Axis, thread: ThreadAxis) -> None:
         """Let threads take the rounds of a leaf; see the primitive ``bind``."""
         self.schedule.apply("bind", self, axis, thread)
+
+    def tensorize(self, *_: Any) -> NoReturn:
+        """Refuse.
+
+        Raises
+        ------
+        UnsupportedError
+            ``X113``: always.
+        """
+        raise _out_of_scope("tensorize")
+
+    def prefetch(self, *_: Any) -> NoReturn:
+        """Refuse; see :meth:`tensorize`."""
+        raise _out_of_scope("prefetch")
+
+    def rolling_buffer(self, *_: Any) -> NoReturn:
+        """Refuse; see :meth:`tensorize`."""
+        raise _out_of_scope("rolling_buffer")
+
+    def transform_layout(self, *_: Any) -> NoReturn:
+        """Refuse; see :meth:`tensorize`."""
+        raise _out_of_scope("transform_layout")
+
+
+def _out_of_scope(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{name} is not one of axisfold's schedule primitives.",
+        code="X113",
+        hint="Remove the call; what it computes stays the same.",
+    )

@@ -45,6 +45,11 @@ class Axis(Operators):
         """Name of the variable."""
         return self.var.name
 
+    @property
+    def dom(self) -> Axis:
+        """What has ``min`` and ``extent``: te scripts write ``axis.dom.extent``."""
+        return self
+
     def __axisfold_expr__(self) -> Expr:
         return self.var
 

@@ -191,7 +191,9 @@ def as_shape(shape: Any) -> tuple[Expr, ...]:
 
 
 def _extent(value: Any) -> Expr:
-    extent = as_index(value)
+    # te scripts write N / 32 for a number of tiles.
+    is_whole = isinstance(value, float) and value.is_integer()
+    extent = as_index(int(value) if is_whole else value)
     if extent is None or (isinstance(extent, Const) and extent.value < 0):
         shown = f"{value} of dtype {value.dtype}" if isinstance(value, Expr) else repr(value)
         raise ExpressionError(f"extent {shown} of a shape is no int32 or int64 >= 0.", code="E206")

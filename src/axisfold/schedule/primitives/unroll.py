@@ -6,15 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
-from axisfold.ir import build
 from axisfold.schedule.checks import check_unbound, leaf_position
-from axisfold.schedule.stage import Stage
+from axisfold.schedule.stage import MAX_ROUNDS, Stage, has_rounds_for
 from axisfold.tensor.axis import Axis
 
 if TYPE_CHECKING:
     from axisfold.schedule.schedule import Schedule
-
-MAX_ROUNDS = 1024
 
 
 def unroll(schedule: Schedule, stage: Stage, axis: Axis) -> None:
@@ -32,15 +29,16 @@ def unroll(schedule: Schedule, stage: Stage, axis: Axis) -> None:
     Preconditions
     -------------
     1. ``axis`` is a leaf of the stage (S101, S102, S103).
-    2. Its extent is a constant of at most 1024 (S141).
+    2. Its extent is a constant of at most 1024 (S141).  In a stage that is computed inside another
+       it is known when the program is lowered; if it is not such a constant then, the loop is
+       serial.
     3. It is not bound (S142).
     """
     leaf_position(stage, axis, "unroll")
-    extent = build.as_int(axis.extent)
-    if extent is None or extent > MAX_ROUNDS:
+    if stage.attachment is None and not has_rounds_for("unrolled", axis.extent):
         raise ScheduleError(
             f"unroll of axis {axis.name!r} of stage {stage.name!r}: its extent is not a constant "
-            f"of at most {MAX_ROUNDS}.",
+            f"of at most {MAX_ROUNDS['unrolled']}.",
             code="S141",
             hint="Split it and unroll the inner part.",
         )

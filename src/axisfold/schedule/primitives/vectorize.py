@@ -6,15 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
-from axisfold.ir import build
 from axisfold.schedule.checks import check_unbound, leaf_position
-from axisfold.schedule.stage import Stage
+from axisfold.schedule.stage import MAX_ROUNDS, Stage, has_rounds_for
 from axisfold.tensor.axis import Axis
 
 if TYPE_CHECKING:
     from axisfold.schedule.schedule import Schedule
-
-MAX_LANES = 256
 
 
 def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
@@ -34,7 +31,9 @@ def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
     -------------
     1. ``axis`` is a leaf of the stage (S101, S102, S103).
     2. It is a data axis (S131): the rounds of a reduce axis depend on each other.
-    3. Its extent is a constant of at most 256 (S132).
+    3. Its extent is a constant of at most 256 (S132).  In a stage that is computed inside another
+       it is known when the program is lowered; if it is not such a constant then, the loop is
+       serial.
     4. It is not bound (S133).
     """
     leaf_position(stage, axis, "vectorize")
@@ -45,11 +44,10 @@ def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
             code="S131",
             hint=f"Make it a data axis first: s.rfactor({stage.name}, {axis.name}).",
         )
-    extent = build.as_int(axis.extent)
-    if extent is None or extent > MAX_LANES:
+    if stage.attachment is None and not has_rounds_for("vectorized", axis.extent):
         raise ScheduleError(
             f"vectorize of axis {axis.name!r} of stage {stage.name!r}: its extent is not a "
-            f"constant of at most {MAX_LANES}.",
+            f"constant of at most {MAX_ROUNDS['vectorized']}.",
             code="S132",
             hint="Split it by the number of lanes and vectorize the inner part.",
         )
