@@ -58,9 +58,13 @@ def _rewritten(stmt: S, rule: Callable[[Node], Node]) -> S:
     buffers: dict[Buffer, Buffer] = {}
     for node in post_order(stmt):
         if isinstance(node, Allocate):
-            shape = tuple(rewrite(extent, rule) for extent in node.buffer.shape)
-            if any(new is not old for new, old in zip(shape, node.buffer.shape, strict=True)):
-                buffers[node.buffer] = replace(node.buffer, shape=shape)
+            old = (*node.buffer.shape, *node.buffer.strides)
+            new = tuple(rewrite(extent, rule) for extent in old)
+            if any(a is not b for a, b in zip(new, old, strict=True)):
+                rank = len(node.buffer.shape)
+                buffers[node.buffer] = replace(
+                    node.buffer, shape=new[:rank], strides=new[rank:]
+                )
 
     def whole(node: Node) -> Node:
         if isinstance(node, (Load, Store, Allocate)) and node.buffer in buffers:

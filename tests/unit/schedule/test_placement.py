@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What fuse, tile, bind, caches, groups and placement do to stages; see also tests/golden."""
 
+import numpy as np
 import pytest
 
 from axisfold import te
-from axisfold.build import lower
+from axisfold.build import build, lower
 
 
 def rows():
@@ -209,3 +210,26 @@ def test_pragma_names_are_also_those_of_primitives():
     s[B].pragma(outer, "unroll_explicit", 1)
     assert s[B].loop_kinds == {inner: "vectorized"}
     assert s[B].pragmas == {outer: {"unroll_explicit": 1}}
+
+
+def test_the_padding_of_a_buffer_follows_the_copies_that_partition_makes():
+    n = te.var("n")
+    A = te.placeholder((n, n), "int64", name="A")
+
+    def body(i):
+        k = te.reduce_axis((0, i + 1), "k")
+        return te.sum(A[i, k], axis=k)
+
+    B = te.compute((n,), body, name="B")
+    s = te.create_schedule(B.op)
+    _, inner = s[B].split(B.op.axis[0], nparts=7)
+    copy = s.cache_read(A, "global", [B])
+    s[copy].storage_align(s[copy].op.axis[1], 4, 2)
+    s[copy].split(s[copy].op.axis[1], nparts=2)
+    s[copy].compute_at(s[B], inner)
+    function = build(s, [A, B])
+    for size in (0, 1, 6, 17):
+        a = np.arange(size * size).reshape(size, size)
+        found = np.full(size, 77)
+        function(a, found)
+        np.testing.assert_array_equal(found, np.tril(a).sum(axis=1))
