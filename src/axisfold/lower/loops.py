@@ -169,7 +169,7 @@ class Nest:
         if not is_loop(stage, leaf, self.bounds.extents):
             return body
         var = stage.loop_var(leaf)
-        extent = build.cast(var.dtype, self.resolve(self.bounds.extents[leaf]))
+        extent = build.cast(var.dtype, self.builder.lowered(self.bounds.extents[leaf]))
         thread = stage.bindings.get(leaf)
         if thread is not None:
             return self._threads(thread, extent, body)
@@ -275,14 +275,13 @@ class _Init:
             return nest.loop(axis, body)
         if not isinstance(value, Var):
             return body
-        extent = nest.resolve(nest.bounds.extents[axis])
+        extent = nest.builder.lowered(nest.bounds.extents[axis])
         kind = nest.stage.loop_kind(axis, extent)
         return For(value, build.const(0, value.dtype), extent, kind, body)
 
     def _guards(self) -> list[Expr]:
+        # Not those of the update: inside a reduce loop without rounds everything is proved.
         nest = self.nest
-        if not nest.guards:
-            return []
         own = {
             v: d
             for v, d in loop_domains(nest.stage, nest.bounds).items()

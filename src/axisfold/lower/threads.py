@@ -34,7 +34,6 @@ class CrossThread:
         self.bound = [leaf for leaf in inner if leaf in stage.bindings]
         self.serial = [leaf for leaf in inner if leaf not in stage.bindings]
         self.guards = [*nest.guards, *self._first_threads()]
-        self.condition = build.all_of([*self.guards, reduction.condition])
 
     def build(self) -> Stmt:
         """Return the statement inside the data loops."""
@@ -94,7 +93,9 @@ class CrossThread:
             values: list[Expr] = [t.load([build.const(0)]) for t in partial]
             condition: Expr = build.TRUE
         else:
-            condition = nest.resolve(self.condition)
+            # Guards are in loop variables already.
+            guards = [nest.builder.lowered(g) for g in self.guards]
+            condition = build.all_of([*guards, nest.resolve(self.reduction.condition)])
             values = [
                 build.if_then_else(condition, nest.resolve(e), start)
                 for e, start in zip(self.reduction.source, combiner.identity, strict=True)
@@ -107,8 +108,8 @@ class CrossThread:
         loads = [t.load([build.const(0)]) for t in totals]
         body = store_all(nest.targets(), indices, loads)
         first = [stage.bindings[leaf].var.equal(0) for leaf in self.bound]
-        inside = [g for g in nest.guards if nest.is_data_guard(g)]
+        inside = [nest.builder.lowered(g) for g in nest.guards if nest.is_data_guard(g)]
         conditions = [*first, *inside]
         if stage.store_predicate is not None and stage.store_predicate not in first:
-            conditions.append(stage.store_predicate)
-        return If(nest.resolve(build.all_of(conditions)), body)
+            conditions.append(nest.resolve(stage.store_predicate))
+        return If(build.all_of(conditions), body)

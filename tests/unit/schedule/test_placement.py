@@ -233,3 +233,61 @@ def test_the_padding_of_a_buffer_follows_the_copies_that_partition_makes():
         found = np.full(size, 77)
         function(a, found)
         np.testing.assert_array_equal(found, np.tril(a).sum(axis=1))
+
+
+def triangle(n):
+    A = te.placeholder((n, n), "int64", name="A")
+
+    def body(i):
+        k = te.reduce_axis((0, i + 1), "k")
+        return te.sum(A[i, k], axis=k)
+
+    return A, te.compute((n,), body, name="B")
+
+
+def test_bounds_that_read_an_axis_count_the_start_of_its_region_once():
+    A, B = triangle(te.var("n"))
+    s = te.create_schedule(B.op)
+    cache = s.cache_write(B, "shared")
+    outer, _ = s[B].split(s[B].op.axis[0], factor=2)
+    s[cache].compute_at(s[B], outer)
+    assert "for (k: int32, 0, ((i.c + (i.outer*2)) + 1)) {" in str(lower(s, [A, B]))
+
+
+def test_guards_of_a_cross_thread_reduction_count_the_start_of_its_region_once():
+    n, m = te.var("n"), te.var("m")
+    A = te.placeholder((n, m), name="A")
+    k = te.reduce_axis((0, m), "k")
+    B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k, where=i > 2), name="B")
+    s = te.create_schedule(B.op)
+    cache = s.cache_write(B, "shared")
+    outer, _ = s[B].split(s[B].op.axis[0], factor=2)
+    s[cache].compute_at(s[B], outer)
+    s[cache].bind(s[cache].op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    text = str(lower(s, [A, B]))
+    assert "((i.c + (i.outer*2)) < n)" in text
+    assert "((i.c + (i.outer*2)) > 2)" in text
+    assert "i.outer*4" not in text
+
+
+def test_the_start_is_guarded_although_the_reduction_has_no_rounds():
+    A = te.placeholder((33, 0), "int64", name="A")
+    k = te.reduce_axis((0, 0), "k")
+    B = te.compute((33,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    ko, _, _, _ = s[B].tile(k, B.op.axis[0], 4, 4)
+    s[B].fuse(ko, s[B].leaf_axes[1])
+    text = str(lower(s, [A, B]))
+    assert "if @tir.likely((((i.outer.init*4) + i.inner.init) < 33), dtype=bool) {" in text
+
+
+def test_rfactor_of_an_axis_fused_with_a_part_of_a_loop_of_one_round():
+    s, A, _, B = rows()
+    singleton = s[B].fuse()
+    _, inner = s[B].split(singleton, nparts=1)
+    s[B].reorder(B.op.axis[0], inner)
+    both = s[B].fuse(inner, B.op.reduce_axis[0])
+    assert both.kind == "reduce"
+    first = s.rfactor(B, both)
+    assert names(s[first]) == [both.name, "i", f"{both.name}.one"]
+    lower(s, [A, B])

@@ -175,11 +175,12 @@ class _Partial:
     def _parts(self, factored: Axis) -> tuple[list[Axis], list[Expr]]:
         """Return the parts of the touched axes that stay folded, and the guards of splits."""
         stage, touched = self.stage, set(self.touched)
-        relations = [
-            r
-            for r in stage.relations
-            if any(touched & set(stage.roots_of(parent)) for parent in r.parents)
-        ]
+        relations = []
+        for relation in stage.relations:
+            roots_of = [set(stage.roots_of(parent)) for parent in relation.parents]
+            # Loops of one round stand for no axis, but may be fused with parts of one.
+            if any(touched & found for found in roots_of) or not any(roots_of):
+                relations.append(relation)
         roots = {root: substitute(root.extent, self.renamed) for root in self.touched}
         extents = leaf_domains(roots, relations)
         loops: dict[Axis, Expr] = {self.axis: factored.var}
