@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions of a (4096, 4096) array beside NumPy's, in one run: ``python benchmarks/numpy_ratio.py``.
+"""Reductions of a (4096, 4096) array beside NumPy's: ``python benchmarks/numpy_ratio.py``.
 
 Arguments name the reductions (default: sum).
 """
