@@ -97,3 +97,11 @@ def test_a_state_of_several_fields_is_unpacked():
 def test_parts_that_are_used_twice_get_names():
     text = te_source(plan_of(["var"], (5, 6), "float32", 1).graph)
     assert "    v0 = a_n + b_n\n" in text
+
+
+def test_a_plans_schedule_goes_to_json_and_back():
+    plan = plan_of(["var", "argmax"], (5, 6), "float32", 1)
+    document = plan.schedule.trace.to_json()
+    loaded = te.Schedule.from_json(document)
+    assert loaded.trace.to_json() == document
+    assert str(loaded.trace) == str(plan.schedule.trace)
