@@ -195,9 +195,7 @@ def test_tile_changes_nothing_when_its_second_part_is_refused(p):
     )
 
 
-@pytest.mark.parametrize(
-    ("tensor", "what"), [("C", "an output"), ("A", "a placeholder")]
-)
+@pytest.mark.parametrize(("tensor", "what"), [("C", "an output"), ("A", "a placeholder")])
 @pytest.mark.parametrize(
     ("code", "primitive", "action"),
     [
@@ -385,6 +383,25 @@ def test_s247_data_axis_inside():
         "bind of axis 'k' of stage 'B': data axis 'i' lies inside it. Reorder the data axes "
         "outwards first."
     )
+
+
+def test_s248_another_number_of_threads_for_each_row():
+    n = te.var("n")
+    A = te.placeholder((n, n), name="A")
+    axes = []
+
+    def body(i):
+        axes.append(te.reduce_axis((0, i + 1), "k"))
+        return te.sum(A[i, axes[0]], axis=axes[0])
+
+    B = te.compute((n,), body, name="B")
+    s = te.create_schedule(B.op)
+    assert refused(s, "S248", lambda: s[B].bind(axes[0], tx())) == (
+        "bind of axis 'k' of stage 'B': its extent depends on another axis, and threads are "
+        "started once. Split it by a constant and bind the inner part."
+    )
+    _, inner = s[B].split(axes[0], factor=4)
+    s[B].bind(inner, tx())
 
 
 def test_s251_readers(p):

@@ -39,18 +39,24 @@ def test_each_correction_is_a_signature_of_its_own():
     [
         (
             {"ddof": 1, "correction": 1},
-            ("var was given both correction=1 and ddof=1. They are two names of one number: give "
-            "one. [axisfold-A311]"),
+            (
+                "var was given both correction=1 and ddof=1. They are two names of one number: give "
+                "one. [axisfold-A311]"
+            ),
         ),
         (
             {"ddof": "one"},
-            ("var: 'one' is no finite number to take off the degrees of freedom. Use 0 for the "
-            "variance of a population, 1 for that of a sample. [axisfold-A311]"),
+            (
+                "var: 'one' is no finite number to take off the degrees of freedom. Use 0 for the "
+                "variance of a population, 1 for that of a sample. [axisfold-A311]"
+            ),
         ),
         (
             {"correction": float("inf")},
-            ("var: inf is no finite number to take off the degrees of freedom. Use 0 for the "
-            "variance of a population, 1 for that of a sample. [axisfold-A311]"),
+            (
+                "var: inf is no finite number to take off the degrees of freedom. Use 0 for the "
+                "variance of a population, 1 for that of a sample. [axisfold-A311]"
+            ),
         ),
     ],
 )

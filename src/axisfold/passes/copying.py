@@ -62,9 +62,7 @@ def _rewritten(stmt: S, rule: Callable[[Node], Node]) -> S:
             new = tuple(rewrite(extent, rule) for extent in old)
             if any(a is not b for a, b in zip(new, old, strict=True)):
                 rank = len(node.buffer.shape)
-                buffers[node.buffer] = replace(
-                    node.buffer, shape=new[:rank], strides=new[rank:]
-                )
+                buffers[node.buffer] = replace(node.buffer, shape=new[:rank], strides=new[rank:])
 
     def whole(node: Node) -> Node:
         if isinstance(node, (Load, Store, Allocate)) and node.buffer in buffers:
