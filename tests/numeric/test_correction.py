@@ -34,30 +34,22 @@ def test_each_correction_is_a_signature_of_its_own():
     assert np.isnan(axisfold.std([4.0], ddof=1))
 
 
+NO_NUMBER = (
+    "var: {!r} is no finite number to take off the degrees of freedom. Use 0 for the variance of "
+    "a population, 1 for that of a sample. [axisfold-A311]"
+)
+BOTH = (
+    "var was given both correction=1 and ddof=1. They are two names of one number: give one. "
+    "[axisfold-A311]"
+)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"ddof": 1, "correction": 1},
-            (
-                "var was given both correction=1 and ddof=1. They are two names of one number: give "
-                "one. [axisfold-A311]"
-            ),
-        ),
-        (
-            {"ddof": "one"},
-            (
-                "var: 'one' is no finite number to take off the degrees of freedom. Use 0 for the "
-                "variance of a population, 1 for that of a sample. [axisfold-A311]"
-            ),
-        ),
-        (
-            {"correction": float("inf")},
-            (
-                "var: inf is no finite number to take off the degrees of freedom. Use 0 for the "
-                "variance of a population, 1 for that of a sample. [axisfold-A311]"
-            ),
-        ),
+        ({"ddof": 1, "correction": 1}, BOTH),
+        ({"ddof": "one"}, NO_NUMBER.format("one")),
+        ({"correction": float("inf")}, NO_NUMBER.format(float("inf"))),
     ],
 )
 def test_refusals(options, message):
