@@ -72,8 +72,8 @@ def test_s114_split_of_a_bound_axis(p):
 def test_s124_data_axis_moved_inside_a_bound_reduce_axis(p):
     p.s[p.B].bind(p.k, tx())
     assert refused(p.s, "S124", lambda: p.s[p.B].reorder(p.k, p.i)) == (
-        "reorder of stage 'B': data axis 'i' would lie inside the reduce axis 'k', which is bound "
-        "to threadIdx.x. Keep data axes outside of bound reduce axes."
+        "reorder of stage 'B', which threads reduce: data axis 'i' lies inside reduce axis 'k'. "
+        "Keep data axes outside of reduce axes."
     )
 
 
@@ -182,6 +182,15 @@ def test_s174_a_stage_is_computed_there(p):
     p.s[p.T].compute_at(p.s[p.B], p.i)
     assert refused(p.s, "S174", lambda: p.s[p.B].fuse(p.i, p.k)) == (
         "fuse of axis 'i' of stage 'B': stage 'T' is computed at it. Fuse first, then compute_at."
+    )
+
+
+def test_s175_mixed_axis_of_a_stage_that_threads_reduce(p):
+    outer, inner = p.s[p.B].split(p.k, factor=4)
+    p.s[p.B].bind(inner, tx())
+    assert refused(p.s, "S175", lambda: p.s[p.B].fuse(p.i, outer)) == (
+        "fuse of stage 'B': axes ['i', 'k.outer'] are data and reduce axes, and threads reduce "
+        "the stage. Keep data axes outside of reduce axes."
     )
 
 
@@ -380,8 +389,28 @@ def test_s247_data_axis_inside():
     s, B, k = one_row(te.sum)
     s[B].reorder(k, B.op.axis[0])
     assert refused(s, "S247", lambda: s[B].bind(k, tx())) == (
-        "bind of axis 'k' of stage 'B': data axis 'i' lies inside it. Reorder the data axes "
-        "outwards first."
+        "bind of axis 'k' of stage 'B': data axis 'i' lies inside reduce axis 'k'. Reorder the "
+        "data axes outwards first."
+    )
+
+
+def test_s247_data_axis_inside_an_unbound_reduce_axis():
+    s, B, k = one_row(te.sum)
+    outer, inner = s[B].split(k, factor=4)
+    s[B].reorder(outer, B.op.axis[0])
+    assert refused(s, "S247", lambda: s[B].bind(inner, tx())) == (
+        "bind of axis 'k.inner' of stage 'B': data axis 'i' lies inside reduce axis 'k.outer'. "
+        "Reorder the data axes outwards first."
+    )
+
+
+def test_s247_mixed_axis():
+    s, B, k = one_row(te.sum)
+    outer, inner = s[B].split(k, factor=4)
+    s[B].fuse(B.op.axis[0], outer)
+    assert refused(s, "S247", lambda: s[B].bind(inner, tx())) == (
+        "bind of axis 'k.inner' of stage 'B': data axis 'i.k.outer.fused' is fused with a reduce "
+        "axis. Reorder the data axes outwards first."
     )
 
 

@@ -4,13 +4,18 @@
 ``--schedules N`` sets how many.  A failure names its seed and prints the schedule as a program.
 """
 
+import random
+
 import numpy as np
 import pytest
 from te_support.interpreter import run_kernel
-from te_support.random_schedules import UNDONE, Case
+from te_support.problems import argmax, columns, complex_product, lower_triangle, masked, rows
+from te_support.random_schedules import UNDONE, Case, Generator
+from te_support.threads import run_threads
 from te_support.traces import replays
 
-from axisfold.build import build
+from axisfold import te
+from axisfold.build import build, lower
 from axisfold.config import config
 from axisfold.errors import ScheduleError
 from axisfold.runtime.threads import pool
@@ -70,3 +75,36 @@ def test_every_schedule_gives_the_same_answer(batch, request):
             program = Case(seed).schedule.trace
             pytest.fail(f"seed {seed}: {type(error).__name__}: {error}\n{program}")
     assert lowered >= count // BATCHES // 2
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_bound_loops_give_the_same_answer(seed):
+    """One stage, split, fused and reordered, with some of its loops on threads."""
+    rng = random.Random(seed)
+    problem_of = rng.choice((rows, columns, argmax, complex_product, masked, lower_triangle))
+    is_symbolic = rng.random() < 0.5
+    sizes = {name: rng.choice((0, 1, 3, 5, 8)) for name in "nm"}
+    n, m = (te.var("n"), te.var("m")) if is_symbolic else sizes.values()
+    problem = problem_of(n, m)
+    schedule = te.create_schedule([t.op for t in problem.outputs])
+    stage = schedule.stages[-1]
+    generator = Generator(schedule, rng)
+    tags = rng.sample(["blockIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z"], 4)
+    for step in [*["split", "split", "reorder", "fuse"][: rng.randint(0, 4)], *tags]:
+        try:
+            if step in tags:
+                stage.bind(rng.choice(stage.leaf_axes), te.thread_axis(step))
+            else:
+                getattr(generator, step)(stage)
+        except ScheduleError as error:
+            if error.code not in {"S122", "S172", "S242", "S247", "S248"}:
+                raise
+    replays(schedule, problem.args)
+    program = lower(schedule, problem.args)
+    inputs = [
+        np.random.default_rng(seed)
+        .integers(-9, 9, [sizes[e] for e in shape])
+        .astype(problem.dtype)
+        for shape in problem.input_shapes
+    ]
+    compare(problem.answer(*inputs), inputs, lambda *arrays: run_threads(program, arrays))

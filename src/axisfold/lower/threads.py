@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Expr
+from axisfold.ir.expr import Expr, Load
 from axisfold.ir.stmt import Allocate, AllReduce, For, If, Stmt
+from axisfold.ir.walk import post_order
 from axisfold.lower.reduction import store_all
 from axisfold.lower.storage import Storage
 from axisfold.tensor.reduce import Reduce
@@ -93,14 +94,26 @@ class CrossThread:
             values: list[Expr] = [t.load([build.const(0)]) for t in partial]
             condition: Expr = build.TRUE
         else:
-            # Guards are in loop variables already.
-            guards = [nest.builder.lowered(g) for g in self.guards]
-            condition = build.all_of([*guards, nest.resolve(self.reduction.condition)])
+            condition = self._condition()
             values = [
                 build.if_then_else(condition, nest.resolve(e), start)
                 for e, start in zip(self.reduction.source, combiner.identity, strict=True)
             ]
         return AllReduce(combiner, tuple(values), condition, targets, threads)
+
+    def _condition(self) -> Expr:
+        """Return under which condition a thread has an element.
+
+        A ``where=`` that reads memory is evaluated only where the guards hold; ``and`` would
+        evaluate it beyond a tail.
+        """
+        nest = self.nest
+        # Guards are in loop variables already.
+        inside = build.all_of([nest.builder.lowered(g) for g in self.guards])
+        where = nest.resolve(self.reduction.condition)
+        if any(isinstance(node, Load) for node in post_order(where)):
+            return build.if_then_else(inside, where, build.FALSE)
+        return build.all_of([inside, where])
 
     def _store(self, totals: list[Storage]) -> Stmt:
         nest, stage = self.nest, self.nest.stage

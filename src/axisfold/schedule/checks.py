@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from axisfold.errors import ScheduleError
@@ -85,6 +86,27 @@ def check_no_place(
                 code=code,
                 hint=hint,
             )
+
+
+def check_data_outside(
+    stage: Stage, leaves: Sequence[Axis], where: str, code: str, hint: str
+) -> None:
+    """Refuse data axes inside reduce axes, of which one is shared by threads.
+
+    Each thread folds what lies inside the outermost reduce axis, so that is one element.
+
+    Raises
+    ------
+    ScheduleError
+        ``code``: a data axis lies inside a reduce axis or is fused with one.
+    """
+    first = next(n for n, leaf in enumerate(leaves) if stage.touches(leaf, "reduce"))
+    for leaf in leaves[first:]:
+        if stage.touches(leaf, "data"):
+            how = "is fused with a reduce axis"
+            if not stage.touches(leaf, "reduce"):
+                how = f"lies inside reduce axis {leaves[first].name!r}"
+            raise ScheduleError(f"{where}: data axis {leaf.name!r} {how}.", code=code, hint=hint)
 
 
 def check_intermediate(stage: Stage, primitive: str, code: str) -> None:

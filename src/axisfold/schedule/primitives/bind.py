@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
-from axisfold.schedule.checks import leaf_position
+from axisfold.ir.walk import uses
+from axisfold.schedule.checks import check_data_outside, leaf_position
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis, ThreadAxis
 
@@ -37,9 +38,10 @@ def bind(schedule: Schedule, stage: Stage, axis: Axis, thread: ThreadAxis) -> No
        stage is bound to the same tag (S243).
     4. A declared extent of the thread axis is that of the axis, where both are constants (S244).
     5. A bound reduce axis: the reduction has no ``init=`` (S245), its reducer is commutative
-       (S246), and every data axis lies outside it (S247).
+       (S246), and every data axis lies outside all reduce axes (S247).
+    6. The extent of the axis does not read another axis (S248): threads are started once.
     """
-    position = leaf_position(stage, axis, "bind")
+    leaf_position(stage, axis, "bind")
     where = f"bind of axis {axis.name!r} of stage {stage.name!r}"
     if not isinstance(thread, ThreadAxis):
         raise ScheduleError(
@@ -64,12 +66,18 @@ def bind(schedule: Schedule, stage: Stage, axis: Axis, thread: ThreadAxis) -> No
             f"{where}: {thread.tag} was declared with extent {declared}, the axis has {extent}.",
             code="S244",
         )
+    if uses(axis.extent, frozenset(other.var for other in stage.all_axes)):
+        raise ScheduleError(
+            f"{where}: its extent depends on another axis, and threads are started once.",
+            code="S248",
+            hint="Split it by a constant and bind the inner part.",
+        )
     if stage.touches(axis, "reduce"):
-        _check_reduction(stage, position, where)
+        _check_reduction(stage, where)
     stage.bindings[axis] = thread
 
 
-def _check_reduction(stage: Stage, position: int, where: str) -> None:
+def _check_reduction(stage: Stage, where: str) -> None:
     reduction: Any = stage.reduction
     if reduction.init:
         raise ScheduleError(
@@ -82,10 +90,5 @@ def _check_reduction(stage: Stage, position: int, where: str) -> None:
             f"{where}: its reducer is ordered, and threads are combined in any order.",
             code="S246",
         )
-    for leaf in stage.leaf_axes[position:]:
-        if stage.touches(leaf, "data"):
-            raise ScheduleError(
-                f"{where}: data axis {leaf.name!r} lies inside it.",
-                code="S247",
-                hint="Reorder the data axes outwards first.",
-            )
+    hint = "Reorder the data axes outwards first."
+    check_data_outside(stage, stage.leaf_axes, where, "S247", hint)

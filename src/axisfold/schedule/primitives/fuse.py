@@ -40,6 +40,7 @@ def fuse(schedule: Schedule, stage: Stage, *axes: Axis) -> Axis:
     3. The bounds of none read another of them (S172).
     4. No loop of them is vectorized, unrolled, parallel or bound (S173), and no stage is computed
        at one (S174): either would be lost with the loop.
+    5. They are not data and reduce axes of a stage of which a reduce axis is bound (S175).
 
     Returns
     -------
@@ -78,6 +79,14 @@ def _check(schedule: Schedule, stage: Stage, axes: tuple[Axis, ...], names: list
         if len(axes) > 1:
             check_serial(stage, axis, "fuse", "S173", "Fuse first.")
             check_no_place(schedule, stage, axis, "fuse", "S174", "Fuse first, then compute_at.")
+    kinds = {root.kind for axis in axes for root in stage.roots_of(axis)}
+    if len(kinds) > 1 and stage.is_cross_thread:
+        raise ScheduleError(
+            f"fuse of stage {stage.name!r}: axes {names} are data and reduce axes, and threads "
+            "reduce the stage.",
+            code="S175",
+            hint="Keep data axes outside of reduce axes.",
+        )
 
 
 def _singleton(stage: Stage) -> Axis:

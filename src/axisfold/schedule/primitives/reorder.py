@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
 from axisfold.ir.walk import uses
-from axisfold.schedule.checks import leaf_position
+from axisfold.schedule.checks import check_data_outside, leaf_position
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis
 
@@ -32,7 +32,7 @@ def reorder(schedule: Schedule, stage: Stage, *axes: Axis) -> None:
     2. No axis is named twice (S121).
     3. The bounds of a loop do not read an axis that would come to lie inside it (S122).
     4. The reduce axes of an ordered reducer keep their order (S123).
-    5. No data axis comes to lie inside a bound reduce axis (S124).
+    5. No data axis comes to lie inside a reduce axis, if one of these is bound (S124).
     """
     positions = [leaf_position(stage, axis, "reorder") for axis in axes]
     if len(set(positions)) != len(positions):
@@ -76,15 +76,7 @@ def _check_order(stage: Stage, leaves: list[Axis]) -> None:
 
 
 def _check_threads(stage: Stage, leaves: list[Axis]) -> None:
-    bound = [a for a in leaves if a in stage.bindings and stage.touches(a, "reduce")]
-    if not bound:
-        return
-    for leaf in leaves[leaves.index(bound[0]) :]:
-        if stage.touches(leaf, "data"):
-            raise ScheduleError(
-                f"reorder of stage {stage.name!r}: data axis {leaf.name!r} would lie inside the "
-                f"reduce axis {bound[0].name!r}, which is bound to "
-                f"{stage.bindings[bound[0]].tag}.",
-                code="S124",
-                hint="Keep data axes outside of bound reduce axes.",
-            )
+    if stage.is_cross_thread:
+        where = f"reorder of stage {stage.name!r}, which threads reduce"
+        hint = "Keep data axes outside of reduce axes."
+        check_data_outside(stage, leaves, where, "S124", hint)
