@@ -49,9 +49,22 @@ def update_statement(
     values = [resolve(e) for e in reduction.update(lhs)]
     state: dict[Var, Expr] = {v: t.load(indices) for v, t in zip(lhs, targets, strict=True)}
     body = store_all(targets, indices, [substitute(e, state) for e in values])
-    parts = build.conjuncts(resolve(reduction.condition))
+    return guarded_update(resolve(reduction.condition), body)
+
+
+def split_condition(condition: Expr) -> tuple[list[Expr], list[Expr]]:
+    """Return the tail guards that rfactor put into a condition, and the rest of it.
+
+    The rest may read memory, and that only where the guards hold.
+    """
+    parts = build.conjuncts(condition)
     guards = [part for part in parts if build.bare(part) is not part]
-    wheres = [part for part in parts if build.bare(part) is part]
+    return guards, [part for part in parts if build.bare(part) is part]
+
+
+def guarded_update(condition: Expr, body: Stmt) -> Stmt:
+    """Put the condition of a reduction around its update, tail guards first and apart."""
+    guards, wheres = split_condition(condition)
     if wheres:
         body = If(build.all_of(wheres), body)
     for guard in reversed(guards):

@@ -12,7 +12,7 @@ from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load
 from axisfold.ir.stmt import Allocate, AllReduce, For, If, Stmt
 from axisfold.ir.walk import post_order
-from axisfold.lower.reduction import store_all
+from axisfold.lower.reduction import guarded_update, split_condition, store_all
 from axisfold.lower.storage import Storage
 from axisfold.tensor.reduce import Reduce
 
@@ -78,9 +78,7 @@ class CrossThread:
         nest, here = self.nest, [build.const(0)]
         state = [t.load(here) for t in partial]
         body = store_all(partial, here, [nest.resolve(e) for e in self.reduction.update(state)])
-        where = nest.resolve(self.reduction.condition)
-        if not build.is_const(where, True):
-            body = If(where, body)
+        body = guarded_update(nest.resolve(self.reduction.condition), body)
         body = nest.guarded(self.guards, body)
         for leaf in reversed(self.serial):
             body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body))
@@ -109,8 +107,9 @@ class CrossThread:
         """
         nest = self.nest
         # Guards are in loop variables already.
-        inside = build.all_of([nest.builder.lowered(g) for g in self.guards])
-        where = nest.resolve(self.reduction.condition)
+        own = [nest.builder.lowered(g) for g in self.guards]
+        guards, wheres = split_condition(nest.resolve(self.reduction.condition))
+        inside, where = build.all_of([*own, *map(build.bare, guards)]), build.all_of(wheres)
         if any(isinstance(node, Load) for node in post_order(where)):
             return build.if_then_else(inside, where, build.FALSE)
         return build.all_of([inside, where])

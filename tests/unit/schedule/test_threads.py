@@ -119,6 +119,18 @@ def test_where_on_the_data_is_not_read_beyond_a_tail():
     checked(s, A, B, lambda a: np.where(a > 0, a, 0).sum(axis=1))
 
 
+@pytest.mark.parametrize("is_direct", [True, False])
+def test_where_on_the_data_of_partial_results_is_not_read_beyond_a_tail(is_direct):
+    s, A, B = rows(where=lambda i, k, A: A[i, k] > 0)
+    outer, inner = s[B].split(B.op.reduce_axis[0], factor=8)
+    first = s.rfactor(B, outer if is_direct else inner)
+    axis = s[first].op.reduce_axis[0]
+    if not is_direct:
+        _, axis = s[first].split(axis, factor=2)
+    s[first].bind(axis, thread("threadIdx.x"))
+    checked(s, A, B, lambda a: np.where(a > 0, a, 0).sum(axis=1))
+
+
 def test_a_tuple_of_states_meets_at_once():
     n, m = te.var("n"), te.var("m")
     A = te.placeholder((n, m), "int32", name="A")
