@@ -80,4 +80,6 @@ def test_functions_know_their_names_and_signatures():
         assert (function.__name__, function.__module__) == (name, "axisfold")
         assert function.__doc__.startswith(row.summary)
         parameters = list(inspect.signature(function).parameters)
-        assert parameters == ["x", "axis", "keepdims", *(["dtype"] if row.takes_dtype else [])]
+        more = ["dtype"] if row.takes_dtype else []
+        more += ["correction", "ddof"] if row.takes_correction else []
+        assert parameters == ["x", "axis", "keepdims", *more]
