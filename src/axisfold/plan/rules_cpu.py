@@ -52,8 +52,6 @@ COLUMN_ROWS: Final = 8
 FULL_CHUNK: Final = 1 << 15
 FULL_CHUNK_ROWS: Final = 32
 ROW_RUN: Final = 512
-COLUMN_RUN: Final = 32
-COLUMN_RUN_BYTES: Final = 1 << 15
 
 
 def lanes(traced: Traced, target: Target) -> int:
@@ -149,31 +147,6 @@ def _tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> Non
     _share(parent)
 
 
-def _tiled_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
-    """A block of rows and columns at a time: each pass over it from the first-level cache."""
-    result, state = s[graph.results[0]], s[graph.state[0]]
-    width = lanes(traced, target)
-    itemsize = max(v.dtype.itemsize for parts in traced.elements for v in parts)
-    tile = max(COLUMN_RUN_BYTES // (COLUMN_RUN * itemsize) // width, 1) * width
-    outer, inner = result.split(result.op.axis[-1], factor=tile)
-    _, lane = result.split(inner, factor=width)
-    result.vectorize(lane)
-    state.compute_at(result, outer)
-    vector, lane = state.split(state.op.axis[-1], factor=width)
-    state.reorder(*state.op.reduce_axis, vector, lane)
-    state.vectorize(lane)
-    for tensor in reversed(graph.tiles):
-        stage = s[tensor]
-        stage.compute_at(state, state.op.reduce_axis[-1])
-        column = stage.op.axis[len(result.op.axis) - 1]
-        vector, lane = stage.split(column, factor=width)
-        rows, row = stage.split(stage.op.reduce_axis[0], factor=COLUMN_ROWS)
-        stage.reorder(rows, vector, row, lane)
-        stage.unroll(row)
-        stage.vectorize(lane)
-    _share(result)
-
-
 def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Lanes across columns: a tile of states in L1, a few rows folded each time it is read."""
     result, state = s[graph.results[0]], s[graph.state[0]]
@@ -216,14 +189,6 @@ RULES: Final = (
         "read from the first-level cache by plain vector reductions",
         _tiled_row,
         ROW_RUN,
-    ),
-    Rule(
-        "tiled_column",
-        lambda c, t: _is_column(c, t) and bool(t.tile_passes),
-        "the kept axis is contiguous and the reducer has a form for short runs: a block of rows "
-        "and columns is read from the first-level cache, lanes stand for columns",
-        _tiled_column,
-        COLUMN_RUN,
     ),
     Rule(
         "full",
