@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from axisfold.codegen.llvm.types import constant, splat, value_type
 from axisfold.dtypes import DType, Scalar
+
+MAX_NAME: Final = 200
+"""Characters kept of a name; LLVM cuts names off at 1024, whether or not they still differ."""
 
 
 class Writer:
@@ -30,7 +34,9 @@ class Writer:
 
     def fresh(self, name: str = "") -> str:
         """Return an unused local name, ``%i`` or ``%i.3``."""
-        base = re.sub(r"[^\w.$-]", "_", name, flags=re.ASCII) or "v"
+        base = re.sub(r"[^\w.$-]", "_", name[:MAX_NAME], flags=re.ASCII) or "v"
+        if base[0].isdigit():  # ``%0`` counts unnamed values
+            base = f"v{base}"
         candidate = base if name else f"{base}.0"
         while candidate in self._used:
             self._counts[base] = self._counts.get(base, 0) + 1
