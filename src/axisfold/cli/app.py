@@ -135,11 +135,18 @@ def run(args: Sequence[str]) -> int:
         return _report(CommandError(f"{_message(error)} Try 'axisfold --help'."))
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        # The reader, such as `head`, has gone; Python must not find the pipe broken again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader, such as `head`, has gone
+        _discard_output()
         return 1
+    except OSError as error:  # a full disk
+        _discard_output()
+        return _report(CommandError(f"cannot write to stdout: {error.strerror or error}."))
     return code if isinstance(code, int) else 0
+
+
+def _discard_output() -> None:
+    """Send what is still buffered nowhere, so that Python does not fail again as it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _message(error: Exception) -> str:

@@ -56,6 +56,11 @@ def open_array(text: str, member: str | None) -> InputArray:
     try:
         with path.open("rb") as file:
             start = file.read(6)
+            if not file.seekable():
+                raise CommandError(
+                    f"cannot read {path}: it is a pipe, and arrays are mapped from files. "
+                    "Save it to a file first."
+                )
             if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
                 return _archive(path, file, member)
             if start != npy.MAGIC_PREFIX:
@@ -166,6 +171,8 @@ def check_output(output: Path, source: Path, count: int) -> Path:
             )
     if chosen.is_dir():
         raise CommandError(f"cannot write {chosen}: it is a folder.")
+    if chosen.exists() and not chosen.is_file():  # a new file would take a device's place
+        raise CommandError(f"cannot write {chosen}: it is no regular file.")
     folder = Path(os.path.realpath(chosen)).parent
     if not folder.is_dir():
         raise CommandError(f"cannot write {chosen}: folder {folder} does not exist.")
