@@ -102,9 +102,7 @@ def test_bound_loops_give_the_same_answer(seed):
     replays(schedule, problem.args)
     program = lower(schedule, problem.args)
     inputs = [
-        np.random.default_rng(seed)
-        .integers(-9, 9, [sizes[e] for e in shape])
-        .astype(problem.dtype)
+        np.random.default_rng(seed).integers(-9, 9, [sizes[e] for e in shape]).astype(problem.dtype)
         for shape in problem.input_shapes
     ]
     compare(problem.answer(*inputs), inputs, lambda *arrays: run_threads(program, arrays))
