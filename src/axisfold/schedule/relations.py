@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from axisfold.analysis.bounds import Bounds, Domain
 from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.dtypes import INT32, INT64, fits
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.expr import Const, Expr, Var
@@ -36,7 +37,18 @@ def _tightened(extent: Expr, size: Expr) -> Expr:
 
 
 def _ceildiv(a: Expr, b: Expr) -> Expr:
+    known = build.as_int(a), build.as_int(b)
+    if known[0] is not None and known[1] is not None:  # a + b - 1 may not fit the dtype
+        return build.const(-(-known[0] // known[1]), a.dtype)
     return simplify(build.ceildiv(a, b))
+
+
+def fused_extent(outer: Expr, inner: Expr) -> Expr:
+    """Return the extent of the loop that two are fused into; int64 where int32 cannot hold it."""
+    known = build.as_int(outer), build.as_int(inner)
+    if known[0] is not None and known[1] is not None and not fits(known[0] * known[1], INT32):
+        outer = build.cast(INT64, outer)
+    return simplify(outer * inner)
 
 
 def leaf_domains(roots: Mapping[Axis, Expr], relations: Sequence[Relation]) -> dict[Axis, Expr]:
@@ -47,7 +59,7 @@ def leaf_domains(roots: Mapping[Axis, Expr], relations: Sequence[Relation]) -> d
             case Split(parent, outer, inner, factor, nparts):
                 extents[outer], extents[inner] = split_extents(extents[parent], factor, nparts)
             case Fuse(outer, inner, fused):
-                extents[fused] = simplify(extents[outer] * extents[inner])
+                extents[fused] = fused_extent(extents[outer], extents[inner])
             case Singleton(axis):
                 extents[axis] = build.const(1, axis.var.dtype)
     return extents
@@ -68,8 +80,8 @@ def axis_values(
             case Split(parent, outer, inner):
                 values[parent] = values[outer] * extents[inner] + values[inner]
             case Fuse(outer, inner, fused):
-                values[outer] = values[fused] // extents[inner]
-                values[inner] = values[fused] % extents[inner]
+                values[outer] = build.cast(outer.var.dtype, values[fused] // extents[inner])
+                values[inner] = build.cast(inner.var.dtype, values[fused] % extents[inner])
     return values
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axisfold.analysis.simplify import simplify
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.walk import uses
 from axisfold.schedule.checks import check_no_place, check_serial, leaf_position
+from axisfold.schedule.relations import fused_extent
 from axisfold.schedule.stage import Fuse, Singleton, Stage
 from axisfold.tensor.axis import Axis, AxisKind, make_axis
 
@@ -99,7 +99,7 @@ def _singleton(stage: Stage) -> Axis:
 
 def _pair(stage: Stage, outer: Axis, inner: Axis) -> Axis:
     position = stage.leaf_axes.index(outer)
-    extent = simplify(outer.extent * inner.extent)
+    extent = fused_extent(outer.extent, inner.extent)
     kind: AxisKind = "reduce" if "reduce" in (outer.kind, inner.kind) else "data"
     name = f"{outer.name}.{inner.name}.fused"
     fused = make_axis(name, build.const(0, extent.dtype), extent, kind)
