@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from axisfold.errors import UnsupportedError
 from axisfold.ir.build import if_then_else, likely
-from axisfold.ir.build import select as Select
 from axisfold.schedule.schedule import Schedule, create_schedule
 from axisfold.tensor.axis import Axis, ThreadAxis, reduce_axis, thread_axis
 from axisfold.tensor.commreduce import CommReducer, comm_reducer, max, min, sum
 from axisfold.tensor.compute import compute
 from axisfold.tensor.math import (
+    Select,
     abs,
     all,
     any,

@@ -196,7 +196,12 @@ def test_unknown_reductions():
         lambda: af.fold(X, "median"), ArgumentError,
         f"unknown reduction 'median'. Known are {NAMES}; or pass a Reducer. [axisfold-A305]",
     )  # fmt: skip
-    for item in (3, None, ("sum", "mean")):
+    refused(
+        lambda: af.fold(X, ("sum", "mean")), ArgumentError,
+        "('sum', 'mean') is neither the name of a reduction nor a Reducer. Several reducers go in "
+        "a list. [axisfold-A306]",
+    )  # fmt: skip
+    for item in (3, None):
         refused(
             lambda item=item: af.fold(X, item), ArgumentError,
             f"{item!r} is neither the name of a reduction nor a Reducer. Names are {NAMES}. "

@@ -117,7 +117,9 @@ def member_of(item: Any, dtype: DType, wanted: DType | None, **options: Any) -> 
         raise ArgumentError(
             f"{item!r} is neither the name of a reduction nor a Reducer.",
             code="A306",
-            hint=f"Names are {', '.join(CATALOG)}.",
+            hint="Several reducers go in a list."
+            if isinstance(item, tuple)
+            else f"Names are {', '.join(CATALOG)}.",
         )
     row = resolve_row(item)
     source = wanted or dtype

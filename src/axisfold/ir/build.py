@@ -363,3 +363,12 @@ def seq(*statements: Stmt | None) -> Stmt:
         elif statement is not None:
             flat.append(statement)
     return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+
+
+def power(a: Any, b: Any) -> Any:
+    """Build ``a**b``; small whole exponents are products, so integers stay integers."""
+    if isinstance(b, int) and not isinstance(b, bool) and 1 <= b <= 4:
+        half = power(a, b // 2) if b > 1 else a
+        square = half * half if b > 1 else a
+        return square * a if b == 3 else square
+    return call("power", *match_pair(a, b))

@@ -78,6 +78,24 @@ class Operators:
 
         return build.negate(self.__axisfold_expr__())
 
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        from axisfold.ir import build
+
+        return build.call("abs", self.__axisfold_expr__())
+
+    def __pow__(self, other: Any) -> Any:
+        from axisfold.ir import build
+
+        return build.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        from axisfold.ir import build
+
+        return build.power(other, self)
+
     def __invert__(self) -> Any:
         from axisfold.ir import build
 

@@ -49,8 +49,16 @@ def lower_schedule(
         output is missing; ``A103``: a variable cannot be bound from the arguments; ``A104``: the
         name is no identifier.
     """
-    if not (name.isascii() and name.isidentifier()):
+    symbol: Any = name
+    if not (isinstance(symbol, str) and symbol.isascii() and symbol.isidentifier()):
         raise ArgumentError(f"{name!r} cannot name a function.", code="A104")
+    given: Any = args
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(
+            f"args is a {type(args).__name__}, not a list of tensors.",
+            code="A101",
+            hint="Pass them in a list: [A, B].",
+        )
     tensors = [_checked(schedule, a, position) for position, a in enumerate(args)]
     if len(set(tensors)) != len(tensors):
         raise ArgumentError("a tensor is named twice in args.", code="A101")

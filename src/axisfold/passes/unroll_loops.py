@@ -3,14 +3,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from axisfold.ir import build
-from axisfold.ir.stmt import For, Kernel, Stmt
+from axisfold.ir.stmt import For, Kernel, Stmt, Store
+from axisfold.ir.walk import post_order
 from axisfold.passes.copying import fold_substitute, renamed_loops
 from axisfold.passes.rewriter import StmtRewriter
 
+MAX_STORES: Final = 4096
+
 
 def unroll_loops(kernel: Kernel) -> Kernel:
-    """Write out every round of an unrolled loop of constant extent; others become serial."""
+    """Write out every round of an unrolled loop of constant extent; others become serial.
+
+    So does a loop around unrolled ones whose body would grow beyond ``MAX_STORES`` stores: code
+    that no cache holds is slower than a loop, and takes minutes to compile.
+    """
     return _Unroller().run(kernel)
 
 
@@ -23,6 +32,9 @@ class _Unroller(StmtRewriter):
             serial = For(loop.var, loop.min, loop.extent, "serial", loop.body, loop.stop)
             return super().visit_for(serial)
         body = self.visit_inside(loop, loop.body)
+        stores = sum(isinstance(node, Store) for node in post_order(body))
+        if extent * stores > MAX_STORES:
+            return For(loop.var, loop.min, loop.extent, "serial", body)
         return build.seq(
             *(
                 renamed_loops(fold_substitute(body, {loop.var: loop.min + step}))

@@ -123,6 +123,8 @@ class Schedule:
 
     def cache_write(self, tensor: Any, scope: str) -> Any:
         """Compute elsewhere and copy into place; see the primitive ``cache_write``."""
+        if isinstance(tensor, (tuple, list)) and not tensor:
+            raise ScheduleError("cache_write was given no tensor.", code="S262")
         first = tensor[0] if isinstance(tensor, (tuple, list)) else tensor
         return self.apply("cache_write", self[first], tensor, scope)
 

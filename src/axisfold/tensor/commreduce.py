@@ -50,6 +50,13 @@ class CommReducer:
     ) -> None:
         self.fcombine, self.fidentity, self.name = fcombine, fidentity, name
         self.facts = checked_facts(name, facts)
+        for what, function in (("combiner", fcombine), ("identity", fidentity)):
+            if not callable(function):
+                raise ReducerError(
+                    f"the {what} of {name!r} is no function but {function!r}.",
+                    code="R125",
+                    hint="Write te.comm_reducer(lambda x, y: …, lambda dtype: te.const(…, dtype)).",
+                )
         if len(inspect.signature(fcombine).parameters) != 2:
             raise ReducerError(
                 f"the combiner of {name!r} must take two parameters.",

@@ -14,6 +14,7 @@ from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import children, post_order, substitute, uses
 from axisfold.tensor.axis import Axis, AxisVar, make_axis
+from axisfold.tensor.edges import check_indices
 from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Operation, Tensor, as_shape
 
@@ -94,12 +95,20 @@ def compute(
     ExpressionError
         ``E211``: the function's parameters do not fit the rank; ``E212``: one has a default;
         ``E213``: an axis is used that belongs to no stage here; ``E214``: it returned no
-        expression; ``E224``: the bounds of a reduce axis read an inner one.
+        expression; ``E219``: it is no Python function; ``E224``: the bounds of a reduce axis
+        read an inner one; ``E225``: an index lies outside its tensor.
     ReducerError
         ``R201``: a reduction stands below the top level; ``R202``: it stands beside another;
         ``R205``: components of its state are left out.
     """
     extents = as_shape(shape)
+    given_function: Any = fcompute
+    if not callable(given_function) or inspect.isbuiltin(given_function):
+        raise ExpressionError(
+            f"compute {name!r} needs a function from indices to an element, not {fcompute!r}.",
+            code="E219",
+            hint="Write te.compute((n,), lambda i: …).",
+        )
     names = _axis_names(fcompute, len(extents), name, varargs_names)
     axes = tuple(
         make_axis(n, build.const(0, e.dtype), e, "data")
@@ -113,6 +122,7 @@ def compute(
         )
     body = tuple(_as_body(item, name) for item in given)
     op = make_compute(name, axes, body, tag)
+    check_indices(name, (*op.axis, *op.reduce_axis), op.body)
     return tuple(op.outputs) if isinstance(result, (tuple, list)) else op.output(0)
 
 

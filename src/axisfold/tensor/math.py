@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from axisfold.dtypes import finite_range, parse
 from axisfold.errors import ExpressionError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr
+from axisfold.ir.walk import post_order
+from axisfold.tensor.tensor import TensorLoad
 from axisfold.tensor.values import Complex, Form, Pair, as_complex, as_pair
 
 if_then_else = build.if_then_else
@@ -18,9 +21,12 @@ if_then_else = build.if_then_else
 
 def const(value: Any, dtype: Any = None) -> Expr:
     """Return a constant; without a dtype a float is a float32, and everything else an int32."""
+    if not isinstance(value, (int, float, complex, np.generic)):
+        raise ExpressionError(f"const: {type(value).__name__} {value!r} is no number.", code="E104")
     if dtype is None:
         dtype = "float32" if isinstance(value, (float, np.floating)) else "int32"
-    return build.const(value, dtype)
+    number: Any = value
+    return build.const(number, dtype)
 
 
 def _real(value: Any) -> Any:
@@ -223,3 +229,14 @@ def min_value(dtype: Any) -> Expr:
 def max_value(dtype: Any) -> Expr:
     """Largest finite value of a dtype (te's name; the identity of min is +inf)."""
     return build.const(finite_range(parse(dtype))[1], dtype)
+
+
+def Select(condition: Any, true_value: Any, false_value: Any) -> Any:
+    """Te's choice: ``true_value`` where the condition holds, else ``false_value``.
+
+    Scripts guard reads with it, so a side that reads a tensor is evaluated only if it is chosen.
+    """
+    sides = [e for e in (true_value, false_value) if isinstance(e, Expr)]
+    if builtins.any(isinstance(n, TensorLoad) for side in sides for n in post_order(side)):
+        return build.if_then_else(condition, true_value, false_value)
+    return select(condition, true_value, false_value)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from axisfold.dtypes import FLOAT64, INT64, DType, accumulator, highest, lowest, promote
 from axisfold.errors import ReducerError
@@ -16,6 +16,8 @@ from axisfold.ir.expr import Expr, Var
 from axisfold.tensor import math
 from axisfold.tensor.reducer import Reducer, State, describe, required_parameters, returned_fields
 from axisfold.tensor.values import Complex, Form, Pair, components
+
+MAX_COMPONENTS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ def trace(members: Sequence[Member], dtypes: Sequence[DType]) -> Traced:
     ------
     ReducerError
         ``R110``: a reducer takes another number of inputs, or its functions return what does
-        not fit the state.
+        not fit the state; ``R114``: the state is too large to be held in registers.
     """
     raw = [Form(d) for d in dtypes]
     elements = tuple(
@@ -162,6 +164,13 @@ def trace(members: Sequence[Member], dtypes: Sequence[DType]) -> Traced:
         identity=tuple(e for p in parts for e in p.identity),
         facts=facts,
     )
+    if len(combiner.lhs) > MAX_COMPONENTS:
+        raise ReducerError(
+            f"the state of {', '.join(m.reducer.name for m in members)} has {len(combiner.lhs)} "
+            f"components; at most {MAX_COMPONENTS} can be folded at once.",
+            code="R114",
+            hint="Fold in several calls, each with a part of the state.",
+        )
     tiles = [m.reducer.tile for m in members if m.reducer.tile is not None]
     traced = Traced(
         combiner, elements, index, count, tile_count,

@@ -43,7 +43,7 @@ def rfactor(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int = 0) 
     1. The stage is a reduction (S161).
     2. ``axis`` is a leaf of it (S101, S102, S103) and a reduce axis (S162).
     3. The extent of ``axis`` does not depend on another axis (S163).
-    4. ``factor_axis`` lies in [-(ndim + 1), ndim] (S164).
+    4. ``factor_axis`` is an integer in [-(ndim + 1), ndim] (S164).
     5. An ordered reducer is factored at its outermost reduce leaf only (S165).
     6. No stage is computed inside this one (S166): its loops would be gone.
     7. If ``axis`` is a part of a split axis, no other reduce axis has bounds that read the split
@@ -57,6 +57,11 @@ def rfactor(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int = 0) 
     """
     leaf_position(stage, axis, "rfactor")
     rank = len(stage.op.axis)
+    if type(factor_axis) is not int:
+        raise ScheduleError(
+            f"rfactor of stage {stage.name!r}: factor_axis={factor_axis!r} is no integer.",
+            code="S164",
+        )
     slot = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
     reduction = _checked(schedule, stage, axis, factor_axis, slot)
     partial = _Partial(stage, reduction, axis, slot).build()

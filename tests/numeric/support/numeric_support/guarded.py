@@ -31,6 +31,10 @@ def guarded(x: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
         yield copy
 
 
+# NumPy computes var in float16 itself.
+RTOL = {"float16": 1e-2}
+
+
 def main() -> None:
     """Fold arrays of many widths, so that every kind of tail ends at the edge."""
     names, dtypes = sys.argv[1].split(","), sys.argv[2].split(",")
@@ -43,7 +47,8 @@ def main() -> None:
                     for axis in (None, 0, -1):
                         for name in names:
                             got = getattr(axisfold, name)(shape, axis=axis)
-                            if not np.allclose(got, getattr(np, name)(shape, axis=axis)):
+                            want = getattr(np, name)(shape, axis=axis)
+                            if not np.allclose(got, want, rtol=RTOL.get(dtype, 1e-5)):
                                 raise ValueError(f"{name} of {dtype} {shape.shape}, axis {axis}")
     sys.stdout.write("no fault\n")
 
