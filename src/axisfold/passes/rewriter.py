@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from axisfold.analysis.bounds import Bounds
+from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.dtypes import highest
 from axisfold.ir import build
-from axisfold.ir.expr import Expr
+from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
 from axisfold.ir.walk import rebuild
 
@@ -28,6 +29,7 @@ class StmtRewriter:
 
     def run(self, kernel: Kernel) -> Kernel:
         """Return the rewritten kernel, the same object if nothing changed."""
+        self.bounds = _extents(kernel)
         body = self.visit(kernel.body)
         return kernel if body is kernel.body else with_body(kernel, body)
 
@@ -102,6 +104,20 @@ def substatements(stmt: Stmt) -> tuple[Stmt, ...]:
             return ()
         case _:
             assert_never(stmt)
+
+
+def _extents(kernel: Kernel) -> Bounds:
+    """Return what is known of the variables that arrays bind: an extent is never negative."""
+    return Bounds(
+        {
+            extent: Domain(
+                build.const(0, extent.dtype), build.const(highest(extent.dtype), extent.dtype)
+            )
+            for buffer in kernel.params
+            for extent in buffer.shape
+            if isinstance(extent, Var)
+        }
+    )
 
 
 def with_body(kernel: Kernel, body: Stmt) -> Kernel:
