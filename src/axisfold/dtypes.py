@@ -13,7 +13,7 @@ import numpy as np
 
 from axisfold.errors import DTypeError
 
-Kind = Literal["bool", "int", "uint", "float", "complex", "handle"]
+Kind = Literal["bool", "int", "uint", "float", "complex"]
 Scalar = bool | int | float
 
 _RANK: Final[dict[str, int]] = {"bool": 0, "uint": 1, "int": 2, "float": 3, "complex": 4}
@@ -42,9 +42,8 @@ class DType:
     @property
     def name(self) -> str:
         """Text form, ``float32`` or ``float32x8``."""
-        base = "bool" if self.kind == "bool" else self.kind
-        width = "" if self.kind in ("bool", "handle") else str(self.bits)
-        return f"{base}{width}" + (f"x{self.lanes}" if self.lanes > 1 else "")
+        width = "" if self.kind == "bool" else str(self.bits)
+        return f"{self.kind}{width}" + (f"x{self.lanes}" if self.lanes > 1 else "")
 
     @property
     def itemsize(self) -> int:
@@ -108,7 +107,6 @@ UINT64: Final = DType("uint", 64)
 FLOAT16: Final = DType("float", 16)
 FLOAT32: Final = DType("float", 32)
 FLOAT64: Final = DType("float", 64)
-HANDLE: Final = DType("handle", 64)
 
 SUPPORTED: Final[dict[str, DType]] = {
     d.name: d

@@ -82,10 +82,6 @@ class UnsupportedError(UserError, NotImplementedError):
     """The feature is outside what this target or release does."""
 
 
-class MissingDependencyError(UserError, ImportError):
-    """An optional dependency is absent; the message names the extra that brings it."""
-
-
 class ResourceError(AxisfoldError, MemoryError):
     """A kernel needed more memory than the machine gave it."""
 

@@ -100,11 +100,6 @@ def key_range(key: Key, env: Bounds) -> Range:
     return result
 
 
-def holds_data(form: Linear, env: Bounds) -> bool:
-    """Return whether a form reads memory or calls a function: its arithmetic may wrap."""
-    return any(measure(f, env).is_data for key in form.terms for f in factors_of(key))
-
-
 def _operands(node: Expr) -> tuple[Expr, ...]:
     """Return the children whose ranges decide the range of ``node``."""
     if isinstance(node, Binary):

@@ -203,7 +203,6 @@ _OPERATIONS: Final[dict[Kind, frozenset[str]]] = {
     "uint": _INTEGER,
     "float": _REAL | {"div"},
     "complex": frozenset(),
-    "handle": frozenset(),
 }
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.dtypes import INT32, INT64, fits
 from axisfold.errors import InternalError
 from axisfold.ir import build
-from axisfold.ir.expr import Const, Expr, Var
+from axisfold.ir.expr import Const, Expr
 from axisfold.schedule.stage import Fuse, Relation, Singleton, Split
 from axisfold.tensor.axis import Axis
 
@@ -139,13 +139,3 @@ def _is_exact(split: Split, extents: Mapping[Axis, Expr], env: Bounds) -> bool:
     if split.factor is not None and not isinstance(extent, Const):
         return can_prove((extent % inner).equal(0), env)
     return can_prove((outer * inner).equal(extent), env)
-
-
-def bounds_of(extents: Mapping[Axis, Expr], values: Mapping[Axis, Expr]) -> dict[Var, Domain]:
-    """Return domains for those axes whose value is a variable (the loops)."""
-    found: dict[Var, Domain] = {}
-    for axis, value in values.items():
-        if isinstance(value, Var):
-            extent = extents[axis]
-            found[value] = Domain(build.const(0, extent.dtype), extent)
-    return found
