@@ -15,13 +15,32 @@ class Target:
     Parameters
     ----------
     kind
-        ``"llvm"``: the host's CPU through LLVM; ``"c"``: C11 source.
+        ``"llvm"``: the host's CPU through LLVM; ``"c"``: C11 source; ``"sim"``: the simulator of
+        GPU threads.
     vector_bytes
         Bytes of the widest vector that schedules should use.
+    max_threads
+        Threads of a block.
+    max_block, max_grid
+        Threads and blocks along x, y and z.
+    max_cluster
+        Blocks of a cluster.
+    shared_bytes
+        Shared memory of a block.
     """
 
     kind: str
     vector_bytes: int = 64
+    max_threads: int = 1024
+    max_block: tuple[int, int, int] = (1024, 1024, 64)
+    max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    max_cluster: int = 8
+    shared_bytes: int = 227 * 1024
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether programs are launched on blocks of threads."""
+        return self.kind == "sim"
 
     def __str__(self) -> str:
         return self.kind
@@ -37,10 +56,10 @@ def parse(spec: Target | str) -> Target:
     """
     if isinstance(spec, Target):
         return spec
-    if spec not in ("llvm", "c"):
+    if spec not in ("llvm", "c", "sim"):
         raise UnsupportedError(
             f"target {spec!r} is not available in this release.",
             code="X101",
-            hint="Use 'llvm' or 'c'.",
+            hint="Use 'llvm', 'c' or 'sim'.",
         )
-    return Target(spec)
+    return Target(spec, vector_bytes=16 if spec == "sim" else 64)

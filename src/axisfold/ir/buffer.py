@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 StrideUnit = Literal["element", "byte"]
 STACK_BYTES = 1 << 16
-Scope = Literal["global", "shared", "warp", "local"]
+Scope = Literal["global", "cluster", "shared", "warp", "local"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ class Buffer:
     unit
         Whether strides and flat offsets count elements or bytes.
     scope
-        ``global``: seen by all threads; ``shared``: by a block of them; ``warp``: by a warp;
-        ``local``: registers or the stack of one thread.
+        ``global``: seen by all threads; ``cluster``: by a cluster of blocks, in the shared memory
+        of its first; ``shared``: by a block of threads; ``warp``: by a warp; ``local``: registers
+        or the stack of one thread.
     facts
         Promises about the memory.
     """

@@ -175,6 +175,11 @@ def fold_integers(op: BinaryOp, a: int, b: int) -> int:
     return _INTEGER_FOLD[op](a, b)
 
 
+def fold_comparison(op: CompareOp, a: Any, b: Any) -> bool:
+    """Return ``a op b`` of numbers."""
+    return _COMPARE_FOLD[op](a, b)
+
+
 def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
     """Build ``a op b`` on operands of one dtype; integers and truth values are folded."""
     dtype = a.dtype

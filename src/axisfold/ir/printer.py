@@ -30,7 +30,23 @@ from axisfold.ir.expr import (
     Var,
     separated,
 )
-from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
 from axisfold.ir.walk import children, post_order
 
 _INFIX: Final[dict[str, str]] = {
@@ -162,6 +178,19 @@ class _Printer:
             case Let():
                 value = self.expr(stmt.value)
                 return [f"let {self.var(stmt.var)} = {value}", *self.stmt(stmt.body)]
+            case Launch():
+                return self.launch(stmt)
+            case Shuffle():
+                where = f"{self.expr(stmt.value)}, {self.expr(stmt.lane)}, width={stmt.width}"
+                return [f"{self.name(stmt.target)}[0] = @shuffle_{stmt.mode}({where})"]
+            case Barrier():
+                return [f"@barrier({stmt.level})"]
+            case Fence():
+                return ["@fence()"]
+            case Ticket():
+                counter = f"{self.name(stmt.counter)}[{self.expr(stmt.index)}]"
+                ticket = f"@ticket({counter}, {self.expr(stmt.total)})"
+                return [f"{self.name(stmt.target)}[0] = {ticket}"]
             case _:
                 assert_never(stmt)
 
@@ -192,6 +221,16 @@ class _Printer:
             f"@tir.tvm_thread_allreduce({operands}, dtype=handle)",
         ]
 
+    def launch(self, stmt: Launch) -> list[str]:
+        """Print a kernel: its indices with their extents, and what a thread does."""
+        indices = [
+            f"{self.var(var)} < {self.expr(extent)}"
+            for var, extent in zip(stmt.vars, stmt.extents, strict=True)
+        ]
+        shared = f", shared = {stmt.shared_bytes} bytes" if stmt.shared_bytes else ""
+        head = f"launch {stmt.name}({', '.join(indices)}){shared} {{"
+        return [head, *self.block(stmt.body), "}"]
+
     def bound(self, loop: For) -> list[str]:
         """Print a loop over threads as te's attribute."""
         about = f'IterVar({self.var(loop.var)}, (nullptr), "ThreadIndex", "{loop.thread}")'
@@ -214,6 +253,8 @@ class _Printer:
             f"allocate({name}: Pointer({buffer.scope} {buffer.dtype}), {buffer.dtype}, "
             f"[{self.expr(_elements(buffer))}]), storage_scope = {buffer.scope}"
         )
+        head += ", zeroed" if stmt.zeroed else ""
+        head += "" if stmt.offset is None else f", offset = {stmt.offset}"
         return self.headed(head, stmt.body)
 
     def name(self, buffer: Buffer) -> str:

@@ -3,7 +3,10 @@
 
 ::
 
-    Stmt = For | Store | If | Seq | Allocate | Let | Attr | AllReduce
+    Stmt = For | Store | If | Seq | Allocate | Let | Attr | AllReduce | ThreadStmt
+    ThreadStmt = Launch | Shuffle | Barrier | Fence | Ticket
+
+The second row exists in programs for threads only: what a bound loop and an AllReduce become.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from axisfold.ir.expr import CacheHint, Expr, Node, Var
 
 LoopKind = Literal["serial", "parallel", "vectorized", "unrolled", "bound"]
 Level = Literal["warp", "block", "cluster", "grid"]
+ShuffleMode = Literal["down", "xor", "index"]
+WARP = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,11 +74,17 @@ class Seq(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocate(Node):
-    """Memory that lives for ``body``; its contents start undefined."""
+    """Memory that lives for ``body``; its contents start undefined.
+
+    ``zeroed``: they start as zeros, and the program leaves zeros behind, so that the memory may
+    serve the next call.  ``offset``: first byte within the shared memory of the block, once placed.
+    """
 
     child_fields: ClassVar[tuple[str, ...]] = ("body",)
     buffer: Buffer
     body: Stmt
+    zeroed: bool = False
+    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,8 +112,10 @@ class Attr(Node):
 class AllReduce(Node):
     """Combine ``values`` of all threads that differ in ``threads`` only.
 
-    Threads for which ``condition`` is false take part with the identity.  Afterwards each thread
-    finds the results in its ``targets``, local buffers of one element.
+    Threads for which ``condition`` is false take part with the identity.  Afterwards the first of
+    them, or with ``broadcast`` each, finds the results in its ``targets``, local buffers of one
+    element.  At level ``grid`` that is a thread of the last block to arrive, and the other blocks
+    skip the statements that follow in the sequence.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("values", "condition")
@@ -113,9 +126,82 @@ class AllReduce(Node):
     threads: tuple[Var, ...]
     level: Level = "block"
     style: str = ""
+    broadcast: bool = False
 
 
-Stmt: TypeAlias = For | Store | If | Seq | Allocate | Let | Attr | AllReduce
+@dataclass(frozen=True, slots=True, eq=False)
+class Launch(Node):
+    """Run ``body`` in each thread of a grid of blocks: one kernel of the device.
+
+    Parameters
+    ----------
+    name
+        Symbol of the kernel.
+    tags, vars, extents
+        The hardware indices in use: ``blockIdx.*``, ``clusterCtaIdx.*`` (the block within its
+        cluster; blockIdx then counts clusters) and ``threadIdx.*``, x before y before z, each with
+        the variable that holds it and its extent.  Only extents of blocks may be variable.
+    body
+        What one thread does.
+    shared_bytes
+        Shared memory of one block, once placed.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ("extents", "body")
+    name: str
+    tags: tuple[str, ...]
+    vars: tuple[Var, ...]
+    extents: tuple[Expr, ...]
+    body: Stmt
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shuffle(Node):
+    """Store the ``value`` of another lane of the warp in ``target[0]``; all lanes take part.
+
+    The lanes of a warp form segments of ``width`` of them.  ``down`` reads from ``lane`` places
+    further, and from the own lane beyond the segment; ``xor`` from the lane whose number differs
+    in the bits of ``lane``; ``index`` from the given place of the segment.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ("value", "lane")
+    target: Buffer
+    value: Expr
+    mode: ShuffleMode
+    lane: Expr
+    width: int = WARP
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Barrier(Node):
+    """Wait for all threads of the warp, block or cluster; they see each other's writes then."""
+
+    level: Level = "block"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fence(Node):
+    """Make this thread's writes seen by the device before any write that follows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ticket(Node):
+    """Take one of ``total`` tickets at ``counter[index]``; ``target[0]``: was it the last one.
+
+    The last one sets the counter back to 0.  What other blocks wrote and fenced before they took
+    theirs may be read by the taker of the last.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ("index", "total")
+    target: Buffer
+    counter: Buffer
+    index: Expr
+    total: Expr
+
+
+ThreadStmt: TypeAlias = Launch | Shuffle | Barrier | Fence | Ticket
+Stmt: TypeAlias = For | Store | If | Seq | Allocate | Let | Attr | AllReduce | ThreadStmt
 
 
 @dataclass(frozen=True, slots=True, eq=False)

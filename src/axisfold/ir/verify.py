@@ -6,7 +6,8 @@ integer offsets, bool conditions, masks on vectors only, each variable bound bef
 once, each buffer a parameter or allocated around its use, outputs alone are written among the
 parameters, no parallel loop ends early.  Level ``device`` in addition: no vectorized or unrolled
 loop is left, parallel loops do not nest, every index is int64, and local memory has constant
-extents.
+extents.  Level ``threads``: as device, but there are launches in the place of parallel loops; what
+touches memory lies in one, all-reduces are expanded, and shared memory is placed.
 """
 
 from __future__ import annotations
@@ -34,10 +35,27 @@ from axisfold.ir.expr import (
 )
 from axisfold.ir.intrinsics import INTRINSICS
 from axisfold.ir.printer import print_stmt
-from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    WARP,
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
 from axisfold.ir.walk import children, post_order
 
-Level = Literal["loops", "device"]
+Level = Literal["loops", "device", "threads"]
 
 
 def verify(kernel: Kernel, after: str = "", level: Level = "loops") -> None:
@@ -59,6 +77,7 @@ class _Verifier:
         self.live: set[Buffer] = set(kernel.params)
         self.checked: dict[int, Node] = {}
         self.is_parallel = False
+        self.launch: Launch | None = None
 
     def run(self) -> None:
         for buffer in self.kernel.params:
@@ -80,6 +99,8 @@ class _Verifier:
             case For():
                 self.loop(stmt)
             case Store():
+                is_free = self.level == "threads" and self.launch is None
+                self.require(not is_free, "a store outside a launch", stmt)
                 self.access(stmt.buffer, stmt.index, stmt.mask, stmt)
                 wanted = stmt.buffer.dtype.with_lanes(stmt.index.dtype.lanes)
                 self.expr(stmt.value, stmt)
@@ -105,7 +126,7 @@ class _Verifier:
                 self.live.discard(stmt.buffer)
             case Attr():
                 self.expr(stmt.value, stmt)
-                self.require(self.level != "device", f"hint {stmt.key} is left", stmt)
+                self.require(self.level == "loops", f"hint {stmt.key} is left", stmt)
                 self.stmt(stmt.body)
             case AllReduce():
                 for value in (*stmt.values, *stmt.threads):
@@ -113,6 +134,27 @@ class _Verifier:
                 self.flag(stmt.condition, 1, stmt)
                 live = all(buffer in self.live for buffer in stmt.targets)
                 self.require(live, "a target of a reduction is not live", stmt)
+                self.require(self.level == "loops", "an all-reduce is left", stmt)
+            case Launch():
+                self.threads(stmt)
+            case Shuffle():
+                self.inside(stmt)
+                self.expr(stmt.value, stmt)
+                self.expr(stmt.lane, stmt)
+                self.require(stmt.target in self.live, "a shuffle's target is not live", stmt)
+                same = stmt.target.dtype == stmt.value.dtype
+                self.require(same, "a shuffle changes the dtype", stmt)
+                power = 0 < stmt.width <= WARP and stmt.width & (stmt.width - 1) == 0
+                self.require(power, "a segment is no power of two within a warp", stmt)
+            case Barrier() | Fence():
+                self.inside(stmt)
+            case Ticket():
+                self.inside(stmt)
+                for value in (stmt.index, stmt.total):
+                    self.expr(value, stmt)
+                live = stmt.target in self.live and stmt.counter in self.live
+                self.require(live, "a ticket's memory is not live", stmt)
+                self.require(stmt.target.dtype == BOOL, "a ticket's answer is no bool", stmt)
             case Let():
                 self.expr(stmt.value, stmt)
                 self.require(stmt.value.dtype == stmt.var.dtype, "a name changes the dtype", stmt)
@@ -124,9 +166,9 @@ class _Verifier:
         for end in (loop.min, loop.extent):
             self.expr(end, loop)
             self.require(end.dtype == loop.var.dtype, "a loop's ends differ in dtype", loop)
-        if self.level == "device":
-            is_lowered = loop.kind in ("serial", "parallel")
-            self.require(is_lowered, f"a loop is still {loop.kind}", loop)
+        if self.level != "loops":
+            kinds = ("serial", "parallel") if self.level == "device" else ("serial",)
+            self.require(loop.kind in kinds, f"a loop is still {loop.kind}", loop)
             nests = loop.kind == "parallel" and self.is_parallel
             self.require(not nests, "a parallel loop lies inside another", loop)
             self.require(loop.var.dtype == INT64, "a loop variable is not int64", loop)
@@ -139,6 +181,29 @@ class _Verifier:
         self.is_parallel = around
         self.bound.discard(loop.var)
 
+    def threads(self, launch: Launch) -> None:
+        self.require(self.launch is None, "a launch lies inside another", launch)
+        self.require(self.level != "device", "a CPU program launches a kernel", launch)
+        counts = {len(launch.tags), len(launch.vars), len(launch.extents)}
+        self.require(len(counts) == 1, "a launch has indices without extents", launch)
+        self.require(len(set(launch.tags)) == len(launch.tags), "a tag is used twice", launch)
+        for tag, extent in zip(launch.tags, launch.extents, strict=True):
+            self.expr(extent, launch)
+            known = isinstance(extent, Const) or tag.startswith("blockIdx")
+            self.require(known, f"the extent of {tag} is not constant", launch)
+        for var in launch.vars:
+            self.bind(var, launch)
+        self.launch = launch
+        self.stmt(launch.body)
+        self.launch = None
+        self.bound -= set(launch.vars)
+
+    def inside(self, stmt: Stmt) -> None:
+        """Require that a statement is run by threads."""
+        is_free = self.level == "threads" and self.launch is None
+        self.require(not is_free, f"{type(stmt).__name__} outside a launch", stmt)
+        self.require(self.level != "device", f"{type(stmt).__name__} in a CPU program", stmt)
+
     def allocation(self, stmt: Allocate) -> None:
         buffer = stmt.buffer
         for extent in (*buffer.shape, *buffer.strides):
@@ -146,10 +211,16 @@ class _Verifier:
             self.require(extent.dtype.is_integer, "an extent is not an integer", stmt)
         self.require(buffer not in self.live, f"buffer {buffer.name} is allocated twice", stmt)
         self.require(buffer.unit == "element", f"buffer {buffer.name} counts bytes", stmt)
+        if self.level == "threads":
+            outside = self.launch is None
+            self.require(outside == (buffer.scope == "global"), "memory of the wrong scope", stmt)
+            is_shared = buffer.scope in ("shared", "cluster")
+            self.require(is_shared == (stmt.offset is not None), "memory is not placed", stmt)
 
     def bind(self, var: Var, stmt: Stmt) -> None:
         # The threads of one index may be started once for each kernel.
-        again = isinstance(stmt, For) and stmt.kind == "bound" and var not in self.bound
+        starts = isinstance(stmt, Launch) or (isinstance(stmt, For) and stmt.kind == "bound")
+        again = starts and var not in self.bound
         self.require(again or var not in self.ever, f"variable {var.name} is bound twice", stmt)
         self.ever.add(var)
         self.bound.add(var)
@@ -158,7 +229,7 @@ class _Verifier:
         self.require(buffer in self.live, f"buffer {buffer.name} is not live", stmt)
         self.expr(index, stmt)
         self.require(index.dtype.is_integer, "an offset is not an integer", stmt)
-        if self.level == "device":
+        if self.level != "loops":
             self.require(index.dtype.element == INT64, "an offset is not int64", stmt)
         if mask is not None:
             self.require(index.dtype.lanes > 1, "a scalar access has a mask", stmt)
@@ -182,7 +253,7 @@ class _Verifier:
     def access_load(self, node: Load, stmt: Stmt) -> None:
         self.require(node.buffer in self.live, f"buffer {node.buffer.name} is not live", stmt)
         self.require(node.index.dtype.is_integer, "an offset is not an integer", stmt)
-        if self.level == "device":
+        if self.level != "loops":
             self.require(node.index.dtype.element == INT64, "an offset is not int64", stmt)
         if node.mask is not None:
             wanted = BOOL.with_lanes(node.index.dtype.lanes)

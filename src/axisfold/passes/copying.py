@@ -10,7 +10,7 @@ from typing import TypeVar
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Binary, Compare, Expr, Load, Node, Var
-from axisfold.ir.stmt import Allocate, For, Let, Stmt, Store
+from axisfold.ir.stmt import Allocate, For, Let, Shuffle, Stmt, Store, Ticket
 from axisfold.ir.walk import post_order, rewrite
 
 S = TypeVar("S", bound=Stmt)
@@ -67,6 +67,8 @@ def _rewritten(stmt: S, rule: Callable[[Node], Node]) -> S:
     def whole(node: Node) -> Node:
         if isinstance(node, (Load, Store, Allocate)) and node.buffer in buffers:
             node = replace(node, buffer=buffers[node.buffer])
+        if isinstance(node, (Shuffle, Ticket)) and node.target in buffers:
+            node = replace(node, target=buffers[node.target])
         return rule(node)
 
     return rewrite(stmt, whole)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from axisfold.ir import build
 from axisfold.ir.stmt import Allocate, For, Kernel, Seq, Stmt
@@ -45,7 +46,7 @@ class _Hoister(StmtRewriter):
 
 def _allocating(allocated: Sequence[Allocate], body: Stmt) -> Stmt:
     for allocation in reversed(allocated):
-        body = Allocate(allocation.buffer, body)
+        body = replace(allocation, body=body)
     return body
 
 
@@ -56,7 +57,7 @@ def _taken(stmt: Stmt, loop: For) -> tuple[list[Allocate], Stmt]:
             inner, body = _taken(stmt.body, loop)
             if not stmt.buffer.is_on_stack and not _moves(stmt, loop):
                 return [stmt, *inner], body
-            return inner, Allocate(stmt.buffer, body)
+            return inner, replace(stmt, body=body)
         case Seq():
             found: list[Allocate] = []
             parts: list[Stmt] = []

@@ -17,14 +17,19 @@ from axisfold.ir.stmt import (
     Allocate,
     AllReduce,
     Attr,
+    Barrier,
+    Fence,
     For,
     If,
     Kernel,
+    Launch,
     Let,
     LoopKind,
     Seq,
+    Shuffle,
     Stmt,
     Store,
+    Ticket,
 )
 from axisfold.ir.walk import rewrite, uses
 from axisfold.passes.copying import renamed_loops
@@ -147,12 +152,12 @@ def _is_split(loop: For) -> bool:
 def _stores(stmt: Stmt) -> int:
     """Return how many stores a statement will have once its loops are split and unrolled."""
     match stmt:
-        case Store() | AllReduce():
+        case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
             return 1
         case For():
             rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else None
             return (rounds or (2 if _is_split(stmt) else 1)) * _stores(stmt.body)
-        case If() | Seq() | Let() | Allocate() | Attr():
+        case If() | Seq() | Let() | Allocate() | Attr() | Launch():
             return sum(_stores(part) for part in substatements(stmt))
 
 
@@ -208,11 +213,11 @@ def _covers(stmt: Stmt, guard: Expr) -> bool:
         case If():
             under = stmt.condition == guard or _covers(stmt.then, guard)
             return under and stmt.otherwise is None
-        case For() | Let() | Allocate() | Attr():
+        case For() | Let() | Allocate() | Attr() | Launch():
             return _covers(stmt.body, guard)
         case Seq():
             return all(_covers(part, guard) for part in stmt.body)
-        case Store() | AllReduce():
+        case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
             return False
 
 

@@ -9,7 +9,23 @@ from axisfold.analysis.bounds import Bounds, Domain
 from axisfold.dtypes import highest
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
 from axisfold.ir.walk import rebuild
 
 EMPTY = Seq(())
@@ -58,6 +74,14 @@ class StmtRewriter:
                 return rebuild(stmt, [self.expr(stmt.value), self.visit(stmt.body)])
             case AllReduce():
                 return rebuild(stmt, [self.expr(e) for e in (*stmt.values, stmt.condition)])
+            case Launch():
+                return self.visit_launch(stmt)
+            case Shuffle():
+                return rebuild(stmt, [self.expr(stmt.value), self.expr(stmt.lane)])
+            case Ticket():
+                return rebuild(stmt, [self.expr(stmt.index), self.expr(stmt.total)])
+            case Barrier() | Fence():
+                return stmt
             case _:
                 assert_never(stmt)
 
@@ -73,6 +97,17 @@ class StmtRewriter:
         self.bounds = outer.extended(loop.var, loop.min, loop.extent)
         try:
             return self.visit(body)
+        finally:
+            self.bounds = outer
+
+    def visit_launch(self, launch: Launch) -> Stmt:
+        """Rewrite a kernel; its body is visited under the domains of its indices."""
+        extents = [self.expr(e) for e in launch.extents]
+        outer = self.bounds
+        for var, extent in zip(launch.vars, extents, strict=True):
+            self.bounds = self.bounds.extended(var, build.const(0, var.dtype), extent)
+        try:
+            return rebuild(launch, [*extents, self.visit(launch.body)])
         finally:
             self.bounds = outer
 
@@ -94,13 +129,13 @@ class StmtRewriter:
 def substatements(stmt: Stmt) -> tuple[Stmt, ...]:
     """Return the statements directly inside a statement."""
     match stmt:
-        case For() | Let() | Allocate() | Attr():
+        case For() | Let() | Allocate() | Attr() | Launch():
             return (stmt.body,)
         case If():
             return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
         case Seq():
             return stmt.body
-        case Store() | AllReduce():
+        case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
             return ()
         case _:
             assert_never(stmt)

@@ -23,7 +23,23 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
 from axisfold.ir.walk import children, rebuild
 from axisfold.passes.rewriter import StmtRewriter
 
@@ -91,6 +107,8 @@ class _Lanes:
                 return rebuild(stmt, [low, extent, body])
             case Allocate() | Attr() | AllReduce():
                 raise _NoVectorForm
+            case Launch() | Shuffle() | Barrier() | Fence() | Ticket():
+                raise _NoVectorForm  # threads work together one step at a time
 
     def store(self, stmt: Store, mask: Expr | None) -> Stmt:
         index, value = self.expr(stmt.index, mask), self.expr(stmt.value, mask)

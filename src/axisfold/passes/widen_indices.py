@@ -25,7 +25,7 @@ from axisfold.ir.expr import (
     Ramp,
     Var,
 )
-from axisfold.ir.stmt import Allocate, For, Kernel, Let, Stmt, Store
+from axisfold.ir.stmt import Allocate, For, Kernel, Launch, Let, Shuffle, Stmt, Store, Ticket
 from axisfold.ir.walk import children, post_order, rebuild
 from axisfold.passes.rewriter import StmtRewriter
 
@@ -131,8 +131,20 @@ class _Widener(StmtRewriter):
 
     def visit(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Allocate):
-            return Allocate(self.buffer(stmt.buffer), self.visit(stmt.body))
+            return replace(stmt, buffer=self.buffer(stmt.buffer), body=self.visit(stmt.body))
+        if isinstance(stmt, Shuffle):
+            target, value = self.buffer(stmt.target), self.expr(stmt.value)
+            return replace(stmt, target=target, value=value, lane=self.index(stmt.lane))
+        if isinstance(stmt, Ticket):
+            target, counter = self.buffer(stmt.target), self.buffer(stmt.counter)
+            index, total = self.index(stmt.index), self.index(stmt.total)
+            return Ticket(target, counter, index, total)
         return super().visit(stmt)
+
+    def visit_launch(self, launch: Launch) -> Stmt:
+        variables = tuple(self.var(v) for v in launch.vars)
+        extents = tuple(self.index(e) for e in launch.extents)
+        return replace(launch, vars=variables, extents=extents, body=self.visit(launch.body))
 
 
 def _may_be_index(node: Expr) -> bool:

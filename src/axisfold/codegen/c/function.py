@@ -25,7 +25,23 @@ from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Const, Expr
-from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
 from axisfold.ir.walk import uses
 
 # Longer ends of loops are computed once, before the loop.
@@ -119,7 +135,7 @@ class _Function:
                 self.allocate(stmt, is_top=is_top)
             case Let():
                 self.let(stmt)
-            case Attr() | AllReduce():
+            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
                 assert_never(stmt)

@@ -35,7 +35,23 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
 from axisfold.ir.walk import children, post_order, rebuild
 
 
@@ -58,7 +74,7 @@ class _Scalarizer:
                 return build.seq(*(self.stmt(s) for s in stmt.body))
             case For() | If() | Allocate():
                 return rebuild(stmt, [self._part(c) for c in children(stmt)])
-            case Attr() | AllReduce():
+            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
 
     def _part(self, node: Node) -> Node:

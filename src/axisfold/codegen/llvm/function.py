@@ -45,7 +45,23 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Kernel, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Kernel,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
 from axisfold.ir.walk import children
 
 
@@ -136,7 +152,7 @@ class _Function:
             case Let():
                 self.values[stmt.var] = self.expr(stmt.value)
                 self.stmt(stmt.body)
-            case Attr() | AllReduce():
+            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
                 assert_never(stmt)

@@ -18,7 +18,22 @@ from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Call, Const, Expr, IfThenElse, Load, Ramp, Var
-from axisfold.ir.stmt import Allocate, AllReduce, Attr, For, If, Let, Seq, Stmt, Store
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
 from axisfold.ir.walk import post_order, substitute
 
 # Name of the function that shares rounds among threads (the runtime has it): i32 (ptr chunk,
@@ -132,7 +147,7 @@ def _work(stmt: Stmt, known: dict[Var, Expr]) -> Expr:
             if stmt.var.dtype.is_integer and stmt.var.dtype.lanes == 1:
                 known = {**known, stmt.var: build.const(_TYPICAL_ROUNDS, stmt.var.dtype)}
             parts, own = [stmt.body], _operations(stmt.value)
-        case Attr() | AllReduce():
+        case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
             raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
         case _:
             assert_never(stmt)
