@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BinaryOp = Literal[
     "add", "sub", "mul", "div", "floordiv", "floormod", "truncdiv", "truncmod",
-    "min", "max", "and", "or", "bitand", "bitor", "bitxor",
+    "min", "max", "and", "or", "bitand", "bitor", "bitxor", "shl", "shr",
 ]  # fmt: skip
 CompareOp = Literal["lt", "le", "gt", "ge", "eq", "ne"]
 CacheHint = Literal["", "stream"]
@@ -151,8 +151,10 @@ class Cast(Expr):
 class Binary(Expr):
     """``a op b`` on equal dtypes.
 
-    Integers wrap, and only they have bitand, bitor, bitxor and the four divisions: floordiv and
-    floormod round to −inf, truncdiv and truncmod to zero; a zero divisor gives 0 for all four.
+    Integers wrap, and only they have bitand, bitor, bitxor, the shifts and the four divisions:
+    floordiv and floormod round to −inf, truncdiv and truncmod to zero; a zero divisor gives 0 for
+    all four.  shr of a signed integer repeats its sign; a count that is negative or not less than
+    the width moves every bit out: 0, or −1 for shr of a negative integer.
     ``div`` is for floats.  min and max let a NaN through and order −0 < +0 (IEEE 754-2019 minimum
     and maximum).  ``and`` and ``or`` are for bool.
     """
