@@ -47,6 +47,7 @@ OTHER_OPERATIONS = (
     *("floordiv", "floormod", "truncdiv", "truncmod"),
     *("min", "max", "min", "max", "bitand", "bitor", "bitxor"),
 )
+COUNTS = (-2, 0, 1, 2, 3, 5, 32, 40)
 DIVISORS = (-7, -2, 0, 1, 2, 3, 4, 8, 16, 32)
 
 
@@ -107,6 +108,8 @@ OPERATIONS = {
     "bitand": lambda a, b: a & b,
     "bitor": lambda a, b: a | b,
     "bitxor": lambda a, b: a ^ b,
+    "shl": lambda a, b: a << b if 0 <= b < 32 else 0,
+    "shr": lambda a, b: a >> b if 0 <= b < 32 else (-1 if a < 0 else 0),
 }
 
 
@@ -130,6 +133,7 @@ def _recombined(parts: tuple[Expr, Expr, Expr]) -> Expr:
 
 def integers(leaf: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     numbers = st.one_of(st.sampled_from([-1, 0, 1, 2, 15, 16]), st.integers(-20, 40)).map(_number)
+    counts = st.sampled_from(COUNTS).map(_number)
     divisors = st.one_of(st.sampled_from(DIVISORS).map(_number), st.sampled_from(SIZES))
 
     def grow(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
@@ -143,6 +147,8 @@ def integers(leaf: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
             st.tuples(inner, divisors).map(_binary("floordiv")),
             st.tuples(inner, divisors).map(_binary("floormod")),
             st.tuples(st.sampled_from(OTHER_OPERATIONS), inner, inner).map(lambda p: Binary(*p)),
+            st.tuples(st.sampled_from(["shl", "shr"]), inner, counts).map(lambda p: Binary(*p)),
+            st.tuples(inner, inner).map(_binary("shr")),
             st.tuples(inner, divisors, numbers).map(_recombined),
             st.tuples(compares(inner), inner, inner).map(lambda p: Select(*p)),
             st.tuples(compares(inner), inner, inner).map(lambda p: IfThenElse(*p)),
@@ -304,6 +310,10 @@ def test_the_evaluator_follows_the_documented_semantics():
         ("floordiv", 5, 0, 0),
         ("floormod", 5, 0, 0),
         ("truncmod", 5, 0, 0),
+        ("shl", -3, 2, -12),
+        ("shl", 3, 32, 0),
+        ("shr", -7, 1, -4),
+        ("shr", -7, -1, -1),
     ]:
         assert evaluate(Binary(op, _number(a), _number(b)), {}) == expected
     doubled = Binary("mul", Load(TABLE, _number(3)), _number(2))

@@ -61,6 +61,16 @@ def simplify_trunc(node: Binary, env: Bounds) -> Expr:
     return Binary("floordiv" if node.op == "truncdiv" else "floormod", node.a, node.b)
 
 
+def simplify_shift(node: Binary, env: Bounds) -> Expr:
+    """Multiply or divide by a power of two, which other rules understand."""
+    count = as_int(node.b)
+    is_power = count is not None and 0 <= count < node.dtype.bits - 1
+    if not is_power or measure(node, env).is_data:
+        return node
+    power = const(1 << int(count or 0), node.dtype)
+    return Binary("mul" if node.op == "shl" else "floordiv", node.a, power)
+
+
 def divide(a: Expr, b: Expr, env: Bounds) -> Linear:
     """Return the normal form of ``a // b`` for index arithmetic ``a`` and ``b``."""
     divisor = as_int(b)

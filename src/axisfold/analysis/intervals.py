@@ -288,6 +288,19 @@ def _bitor(a: Range, b: Range) -> Range:
     return 0, math.inf if isinstance(top, float) else (1 << top.bit_length()) - 1
 
 
+def _shl(a: Range, b: Range) -> Range:
+    # Counts that may reach the width of an int32 give 0, whatever the product is.
+    if b[0] < 0 or b[1] > 30:
+        return _EVERYTHING
+    return _mul(a, (1 << int(b[0]), 1 << int(b[1])))
+
+
+def _shr(a: Range, b: Range) -> Range:
+    least = 1 << int(b[0]) if 0 <= b[0] < 64 else 1
+    most = 1 << int(b[1]) if b[0] >= 0 and b[1] < 64 else math.inf
+    return _positive_div(a, (least, most))
+
+
 _RULES: Final[dict[str, Callable[[Range, Range], Range]]] = {
     "add": _add,
     "sub": _sub,
@@ -301,4 +314,6 @@ _RULES: Final[dict[str, Callable[[Range, Range], Range]]] = {
     "bitand": _bitand,
     "bitor": _bitor,
     "bitxor": _bitor,
+    "shl": _shl,
+    "shr": _shr,
 }

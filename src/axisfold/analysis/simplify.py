@@ -7,7 +7,12 @@ until none fires, on an explicit stack, and remembers results by node identity.
 
 from __future__ import annotations
 
-from axisfold.analysis.division import simplify_floordiv, simplify_floormod, simplify_trunc
+from axisfold.analysis.division import (
+    simplify_floordiv,
+    simplify_floormod,
+    simplify_shift,
+    simplify_trunc,
+)
 from axisfold.analysis.domains import Bounds
 from axisfold.analysis.intervals import NOTHING
 from axisfold.analysis.linear import is_index, leaves
@@ -186,5 +191,7 @@ def _apply_integer(node: Binary, env: Bounds) -> Expr:
             return simplify_trunc(node, env)
         case "min" | "max":
             return simplify_extremum(node, env)
+        case "shl" | "shr":
+            return simplify_shift(node, env)
         case _:
             return node

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any
 from typing import cast as typing_cast
 
 from axisfold.dtypes import BOOL, INT32, parse, promote
@@ -30,7 +30,9 @@ from axisfold.ir.expr import (
     Ramp,
     Select,
 )
-from axisfold.ir.intrinsics import INTRINSICS
+from axisfold.ir.folding import fold_comparison as fold_comparison
+from axisfold.ir.folding import fold_integers as fold_integers
+from axisfold.ir.intrinsics import INTRINSICS, takes
 from axisfold.ir.stmt import Seq, Stmt
 
 
@@ -127,59 +129,6 @@ def comparison(op: CompareOp, a: Any, b: Any) -> Any:
     return compare(op, *match_pair(a, b))
 
 
-def _floordiv(a: int, b: int) -> int:
-    return a // b if b else 0
-
-
-def _floormod(a: int, b: int) -> int:
-    return a % b if b else 0
-
-
-def _truncdiv(a: int, b: int) -> int:
-    if not b:
-        return 0
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-def _truncmod(a: int, b: int) -> int:
-    return a - _truncdiv(a, b) * b if b else 0
-
-
-_INTEGER_FOLD: Final[dict[str, Callable[[int, int], int]]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": _floordiv,
-    "floormod": _floormod,
-    "truncdiv": _truncdiv,
-    "truncmod": _truncmod,
-    "min": min,
-    "max": max,
-    "bitand": lambda a, b: a & b,
-    "bitor": lambda a, b: a | b,
-    "bitxor": lambda a, b: a ^ b,
-}
-_COMPARE_FOLD: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-}
-
-
-def fold_integers(op: BinaryOp, a: int, b: int) -> int:
-    """Return ``a op b`` of unbounded integers."""
-    return _INTEGER_FOLD[op](a, b)
-
-
-def fold_comparison(op: CompareOp, a: Any, b: Any) -> bool:
-    """Return ``a op b`` of numbers."""
-    return _COMPARE_FOLD[op](a, b)
-
-
 def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
     """Build ``a op b`` on operands of one dtype; integers and truth values are folded."""
     dtype = a.dtype
@@ -218,7 +167,7 @@ def _fold_lanes(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
     if isinstance(a, Ramp) and isinstance(b, Broadcast):
         if op in ("add", "sub"):
             return Ramp(binary(op, a.base, b.value), a.stride, a.lanes)
-        if op == "mul":
+        if op in ("mul", "shl"):  # a shift multiplies, by 0 where it moves every bit out
             return Ramp(binary(op, a.base, b.value), binary(op, a.stride, b.value), a.lanes)
     return None
 
@@ -232,6 +181,8 @@ def _integer_identity(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
         if is_const(a, 1) or is_const(b, 0):
             return b
         return a if is_const(b, 1) or is_const(a, 0) else None
+    if op in ("shl", "shr"):
+        return a if is_const(b, 0) else None
     if op in ("floordiv", "truncdiv"):
         return a if is_const(b, 1) else None
     if op in ("floormod", "truncmod"):
@@ -242,7 +193,7 @@ def _integer_identity(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
 def compare(op: CompareOp, a: Expr, b: Expr) -> Expr:
     """Build a comparison of operands of one dtype."""
     if isinstance(a, Const) and isinstance(b, Const):
-        return TRUE if _COMPARE_FOLD[op](a.value, b.value) else FALSE
+        return TRUE if fold_comparison(op, a.value, b.value) else FALSE
     if isinstance(a, Broadcast) and isinstance(b, Broadcast):
         return Broadcast(compare(op, a.value, b.value), a.lanes)
     return Compare(op, a, b)
@@ -305,12 +256,24 @@ def if_then_else(condition: Any, true_value: Any, false_value: Any) -> Expr:
 
 
 def call(name: str, *args: Any) -> Expr:
-    """Build a call of an intrinsic; integers become float64 where a float is needed."""
+    """Build a call of an intrinsic; integers become float64 where a float is needed.
+
+    Raises
+    ------
+    ExpressionError
+        ``E112``: the function is not one of this dtype.
+    """
     row = INTRINSICS[name]
     exprs = list(match_pair(*args)) if len(args) == 2 else [as_expr(args[0])]
-    if not row.takes_integers and not exprs[0].dtype.is_float:
+    if row.takes == "floats" and not exprs[0].dtype.is_float:
         exprs = [cast("float64", e) for e in exprs]
     dtype = exprs[0].dtype
+    if not takes(row, dtype):
+        raise ExpressionError(
+            f"`{name}` is for integers of 32 or 64 bits, not for {dtype}.",
+            code="E112",
+            hint="Convert both operands with .astype, to 'uint32' for example.",
+        )
     if row.result == "bool":
         dtype = BOOL.with_lanes(dtype.lanes)
     if all(isinstance(e, Broadcast) for e in exprs):

@@ -6,7 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from axisfold.dtypes import DType
+
 Result = Literal["same", "bool"]
+Arguments = Literal["floats", "any", "words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,9 @@ class Intrinsic:
         Number of arguments.
     result
         ``same``: the arguments' dtype; ``bool``: a truth value.
-    takes_integers
-        Whether integers are legal arguments; if not they are converted to a float first.
+    takes
+        Legal arguments: ``floats`` (te converts integers to one first), ``any`` dtype, or
+        ``words``, integers of 32 or 64 bits.
     meaning
         One line for readers.
     """
@@ -30,36 +34,44 @@ class Intrinsic:
     name: str
     arity: int
     result: Result
-    takes_integers: bool
+    takes: Arguments
     meaning: str
 
 
 _ROWS: Final = (
-    Intrinsic("abs", 1, "same", True, "magnitude; the least integer maps to itself"),
-    Intrinsic("sqrt", 1, "same", False, "square root, NaN below zero"),
-    Intrinsic("exp", 1, "same", False, "e**x"),
-    Intrinsic("exp2", 1, "same", False, "2**x"),
-    Intrinsic("expm1", 1, "same", False, "e**x - 1 without cancellation"),
-    Intrinsic("log", 1, "same", False, "natural logarithm"),
-    Intrinsic("log2", 1, "same", False, "base-2 logarithm"),
-    Intrinsic("log10", 1, "same", False, "base-10 logarithm"),
-    Intrinsic("log1p", 1, "same", False, "log(1 + x) without cancellation"),
-    Intrinsic("sin", 1, "same", False, "sine"),
-    Intrinsic("cos", 1, "same", False, "cosine"),
-    Intrinsic("tan", 1, "same", False, "tangent"),
-    Intrinsic("tanh", 1, "same", False, "hyperbolic tangent"),
-    Intrinsic("erf", 1, "same", False, "error function"),
-    Intrinsic("floor", 1, "same", False, "largest integer <= x"),
-    Intrinsic("ceil", 1, "same", False, "smallest integer >= x"),
-    Intrinsic("trunc", 1, "same", False, "x without its fraction"),
-    Intrinsic("round", 1, "same", False, "nearest integer, ties to even (as NumPy)"),
-    Intrinsic("power", 2, "same", False, "a**b"),
-    Intrinsic("fmod", 2, "same", False, "remainder with the sign of a"),
-    Intrinsic("copysign", 2, "same", False, "magnitude of a, sign of b"),
-    Intrinsic("isnan", 1, "bool", False, "whether x is a NaN"),
-    Intrinsic("isinf", 1, "bool", False, "whether x is +inf or -inf"),
-    Intrinsic("isfinite", 1, "bool", False, "whether x is neither infinite nor a NaN"),
-    Intrinsic("likely", 1, "same", True, "its argument; marks the guard of a tail"),
+    Intrinsic("abs", 1, "same", "any", "magnitude; the least integer maps to itself"),
+    Intrinsic("sqrt", 1, "same", "floats", "square root, NaN below zero"),
+    Intrinsic("exp", 1, "same", "floats", "e**x"),
+    Intrinsic("exp2", 1, "same", "floats", "2**x"),
+    Intrinsic("expm1", 1, "same", "floats", "e**x - 1 without cancellation"),
+    Intrinsic("log", 1, "same", "floats", "natural logarithm"),
+    Intrinsic("log2", 1, "same", "floats", "base-2 logarithm"),
+    Intrinsic("log10", 1, "same", "floats", "base-10 logarithm"),
+    Intrinsic("log1p", 1, "same", "floats", "log(1 + x) without cancellation"),
+    Intrinsic("sin", 1, "same", "floats", "sine"),
+    Intrinsic("cos", 1, "same", "floats", "cosine"),
+    Intrinsic("tan", 1, "same", "floats", "tangent"),
+    Intrinsic("tanh", 1, "same", "floats", "hyperbolic tangent"),
+    Intrinsic("erf", 1, "same", "floats", "error function"),
+    Intrinsic("floor", 1, "same", "floats", "largest integer <= x"),
+    Intrinsic("ceil", 1, "same", "floats", "smallest integer >= x"),
+    Intrinsic("trunc", 1, "same", "floats", "x without its fraction"),
+    Intrinsic("round", 1, "same", "floats", "nearest integer, ties to even (as NumPy)"),
+    Intrinsic("power", 2, "same", "floats", "a**b"),
+    Intrinsic("fmod", 2, "same", "floats", "remainder with the sign of a"),
+    Intrinsic("copysign", 2, "same", "floats", "magnitude of a, sign of b"),
+    Intrinsic("isnan", 1, "bool", "floats", "whether x is a NaN"),
+    Intrinsic("isinf", 1, "bool", "floats", "whether x is +inf or -inf"),
+    Intrinsic("isfinite", 1, "bool", "floats", "whether x is neither infinite nor a NaN"),
+    Intrinsic("mulhi", 2, "same", "words", "upper half of the exact product a * b"),
+    Intrinsic("likely", 1, "same", "any", "its argument; marks the guard of a tail"),
 )
 
 INTRINSICS: Final[dict[str, Intrinsic]] = {row.name: row for row in _ROWS}
+
+
+def takes(row: Intrinsic, dtype: DType) -> bool:
+    """Return whether arguments of a dtype are legal."""
+    if row.takes == "floats":
+        return dtype.is_float
+    return row.takes == "any" or (dtype.is_integer and dtype.bits >= 32)

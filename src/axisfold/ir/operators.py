@@ -73,6 +73,18 @@ class Operators:
     def __rxor__(self, other: Any) -> Any:
         return _binary("bitxor", other, self)
 
+    def __lshift__(self, other: Any) -> Any:
+        return _binary("shl", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _binary("shl", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _binary("shr", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _binary("shr", other, self)
+
     def __neg__(self) -> Any:
         from axisfold.ir import build
 

@@ -7,6 +7,7 @@ Names become unique when they are printed, so the text of a program is always th
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, assert_never
 
@@ -51,7 +52,7 @@ from axisfold.ir.walk import children, post_order
 
 _INFIX: Final[dict[str, str]] = {
     "add": " + ", "sub": " - ", "mul": "*", "div": " / ", "and": " && ", "or": " || ",
-    "bitand": " & ", "bitor": " | ", "bitxor": " ^ ",
+    "bitand": " & ", "bitor": " | ", "bitxor": " ^ ", "shl": " << ", "shr": " >> ",
     "lt": " < ", "le": " <= ", "gt": " > ", "ge": " >= ", "eq": " == ", "ne": " != ",
 }  # fmt: skip
 
@@ -59,6 +60,16 @@ _INFIX: Final[dict[str, str]] = {
 def print_kernel(kernel: Kernel) -> str:
     """Return the text of a kernel."""
     return _Printer().kernel(kernel)
+
+
+def statement_lines(kernel: Kernel) -> tuple[str, dict[int, int]]:
+    """Return a kernel's text, and for each statement by ``id`` the line it begins on, from 1."""
+    printer = _MarkingPrinter()
+    lines = printer.kernel(kernel).split("\n")
+    found: dict[int, int] = {}
+    for number, line in enumerate(lines, 1):
+        found.update((int(mark), number) for mark in _MARK.findall(line))
+    return "\n".join(_MARK.sub("", line) for line in lines), found
 
 
 def print_expr(expr: Expr) -> str:
@@ -305,6 +316,17 @@ class _Printer:
                 return ["broadcast(", node.value, f", {node.lanes})"]
             case _:
                 return node.pieces()
+
+
+_MARK: Final = re.compile("\0([0-9]+)\0")
+
+
+class _MarkingPrinter(_Printer):
+    """Marks the first line of each statement with the statement's ``id``."""
+
+    def stmt(self, stmt: Stmt) -> list[str]:
+        lines = super().stmt(stmt)
+        return [f"\0{id(stmt)}\0{lines[0]}", *lines[1:]] if lines else lines
 
 
 def _call(name: str, args: Sequence[Node], dtype: DType) -> list[str | Node]:

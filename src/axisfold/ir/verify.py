@@ -33,7 +33,7 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.intrinsics import INTRINSICS
+from axisfold.ir.intrinsics import INTRINSICS, takes
 from axisfold.ir.printer import print_stmt
 from axisfold.ir.stmt import (
     WARP,
@@ -266,7 +266,7 @@ class _Verifier:
 _ANY: Final = frozenset({"min", "max"})
 _REAL: Final = _ANY | {"add", "sub", "mul"}
 _INTEGER: Final = _REAL | {
-    "floordiv", "floormod", "truncdiv", "truncmod", "bitand", "bitor", "bitxor",
+    "floordiv", "floormod", "truncdiv", "truncmod", "bitand", "bitor", "bitxor", "shl", "shr",
 }  # fmt: skip
 _OPERATIONS: Final[dict[Kind, frozenset[str]]] = {
     "bool": _ANY | {"and", "or"},
@@ -297,7 +297,7 @@ def is_typed(node: Node) -> bool:
             return node.value.dtype.lanes == node.dtype.lanes
         case Call():
             row = INTRINSICS[node.name]
-            is_legal = row.takes_integers or all(p.dtype.is_float for p in parts)
+            is_legal = all(takes(row, part.dtype) for part in parts)
             return len(parts) == row.arity and len({p.dtype for p in parts}) == 1 and is_legal
         case Ramp():
             return node.base.dtype == node.stride.dtype and node.base.dtype.lanes == 1

@@ -151,4 +151,8 @@ def _may_be_index(node: Expr) -> bool:
     """Whether a node keeps an index an index; a narrowing conversion of one is taken as such."""
     if isinstance(node, Cast):
         return node.value.dtype.is_integer and node.dtype.kind == "int" and node.dtype.bits >= 32
+    if isinstance(node, Binary) and node.op == "shl":
+        # Bits that leave an int32 would stay in an int64; a small constant count only multiplies.
+        count = build.as_int(node.b.value if isinstance(node.b, Broadcast) else node.b)
+        return count is not None and 0 <= count < node.dtype.bits
     return isinstance(node, (Var, Const, Binary, Ramp, Broadcast))

@@ -135,6 +135,11 @@ def copysign(a: Any, b: Any) -> Expr:
     return build.call("copysign", _real(a), _real(b))
 
 
+def mulhi(a: Any, b: Any) -> Expr:
+    """Upper half of the exact product of two integers of 32 or 64 bits."""
+    return build.call("mulhi", _real(a), _real(b))
+
+
 def truncdiv(a: Any, b: Any) -> Any:
     """Integer quotient rounded to zero."""
     return build.operator("truncdiv", a, b)

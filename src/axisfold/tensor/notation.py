@@ -32,8 +32,8 @@ from axisfold.tensor.tensor import Operation, Tensor, TensorLoad
 LONGEST: Final = 72  # characters of an expression before parts of it get names
 RESERVED: Final = frozenset({"a", "absorb", "args", "axes", "b", "math", "s", "t", "te"})
 _OPERATORS: Final[dict[str, tuple[str, int]]] = {
-    "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6),
-    "floordiv": ("//", 6), "floormod": ("%", 6),
+    "add": ("+", 6), "sub": ("-", 6), "mul": ("*", 7), "div": ("/", 7),
+    "floordiv": ("//", 7), "floormod": ("%", 7), "shl": ("<<", 5), "shr": (">>", 5),
     "bitand": ("&", 4), "bitxor": ("^", 3), "bitor": ("|", 2),
     "lt": ("<", 1), "le": ("<=", 1), "gt": (">", 1), "ge": (">=", 1),
 }  # fmt: skip

@@ -10,7 +10,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Facts
 from axisfold.ir.expr import Binary, Cast, Compare, Load, Ramp, Var
 from axisfold.ir.expr import Call as CallExpr
-from axisfold.ir.intrinsics import INTRINSICS
+from axisfold.ir.intrinsics import INTRINSICS, takes
 from axisfold.ir.stmt import For, Kernel, Seq, Store
 from c_support.compiler import Argument, Call
 
@@ -18,7 +18,7 @@ DTYPES = [d for d in SUPPORTED.values() if not d.is_complex]
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 INTEGER = (
     "add", "sub", "mul", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max",
-    "bitand", "bitor", "bitxor",
+    "bitand", "bitor", "bitxor", "shl", "shr",
 )  # fmt: skip
 BINARY = {
     "bool": ("min", "max", "and", "or"),
@@ -95,8 +95,8 @@ def pairs_of(dtype, lanes=1):
         made.add(op, Binary(op, *made.args))
     for op in COMPARISONS:
         made.add(op, Compare(op, *made.args))
-    for row in INTRINSICS.values() if dtype.is_float else ():
-        if row.arity == 2:
+    for row in INTRINSICS.values():
+        if row.arity == 2 and takes(row, dtype):
             made.add(row.name, CallExpr(row.name, tuple(made.args), made.args[0].dtype))
     a, b = np.meshgrid(edges(dtype), edges(dtype))
     return made.call(a.ravel(), b.ravel())
@@ -109,8 +109,7 @@ def singles_of(dtype, lanes=1):
     for target in DTYPES:
         made.add(f"cast to {target}", Cast(value, target.with_lanes(lanes)))
     for row in INTRINSICS.values():
-        takes_it = dtype.is_float or (row.name == "abs" and dtype.is_integer)
-        if row.arity == 1 and row.name != "likely" and takes_it:
+        if row.arity == 1 and row.name != "likely" and takes(row, dtype) and not dtype.is_bool:
             result = BOOL.with_lanes(lanes) if row.result == "bool" else value.dtype
             made.add(row.name, CallExpr(row.name, (value,), result))
     return made.call(np.repeat(edges(dtype), 4))
@@ -123,7 +122,7 @@ def constants_of(dtype):
     for edge in edges(dtype).tolist():
         const = build.const(edge, dtype)
         if dtype.is_integer and edge in (0, 1, 2, 7, 16, -1, -7, lowest(dtype), highest(dtype)):
-            for op in ("floordiv", "floormod", "truncdiv", "truncmod", "add", "mul"):
+            for op in (*INTEGER[:7], "shl", "shr"):
                 made.add(f"{op} {edge}", Binary(op, value, const))
         if dtype.is_float:
             made.add(f"max {edge}", Binary("max", value, const))

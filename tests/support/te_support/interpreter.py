@@ -58,6 +58,14 @@ INTEGER = {
     "bitor": lambda a, b: a | b,
     "bitxor": lambda a, b: a ^ b,
 }
+
+
+def shifted(op, a, b, bits):
+    if not 0 <= b < bits:
+        return -1 if op == "shr" and a < 0 else 0
+    return a << b if op == "shl" else a >> b
+
+
 FLOAT = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 
 
@@ -76,7 +84,11 @@ def binary(op, a, b, dtype):
             return float_extreme(op, a, b) if op in ("min", "max") else FLOAT[op](a, b)
     if dtype.kind == "bool":
         return np.logical_and(a, b) if op in ("and", "min") else np.logical_or(a, b)
-    values = [wrap(INTEGER[op](x, y), dtype) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    pairs = zip(a.tolist(), b.tolist(), strict=True)
+    if op in ("shl", "shr"):
+        values = [wrap(shifted(op, x, y, dtype.bits), dtype) for x, y in pairs]
+    else:
+        values = [wrap(INTEGER[op](x, y), dtype) for x, y in pairs]
     return np.array(values, dtype.to_numpy())
 
 
@@ -116,6 +128,9 @@ def call(name, args, dtype):
         if dtype.kind == "int":
             return np.array([wrap(abs(v), dtype) for v in args[0].tolist()], dtype.to_numpy())
         return np.abs(args[0])
+    if name == "mulhi":
+        pairs = zip(*(a.tolist() for a in args), strict=True)
+        return np.array([x * y >> dtype.bits for x, y in pairs], dtype.to_numpy())
     with np.errstate(all="ignore"):
         if name == "erf":
             return np.array([math.erf(float(v)) for v in args[0]], args[0].dtype)

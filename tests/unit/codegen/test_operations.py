@@ -154,7 +154,7 @@ TOLERANCE = {16: 2e-3, 32: 1e-6, 64: 1e-14}
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_call(dtype, lanes):
     a, b = all_pairs(dtype)
-    rows = [r for r in INTRINSICS.values() if r.name != "likely"]
+    rows = [r for r in INTRINSICS.values() if r.takes == "floats" or r.name == "abs"]
     results = [parse("bool") if r.result == "bool" else dtype for r in rows]
 
     def rule(row):
@@ -191,3 +191,12 @@ def test_magnitude_of_integers(dtype):
     for lanes in LANES:
         (found,) = run_all([lambda x: Call("abs", (x,), x.dtype)], [dtype], [a], lanes)
         assert same_bits(found, interpreter.call("abs", [a], dtype))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_upper_half_of_a_product(dtype, lanes):
+    a, b = all_pairs(parse(dtype))
+    rule = lambda x, y: Call("mulhi", (x, y), x.dtype)  # noqa: E731
+    (found,) = run_all([rule], [parse(dtype)], [a, b], lanes)
+    assert same_bits(found, interpreter.call("mulhi", [a, b], parse(dtype)))

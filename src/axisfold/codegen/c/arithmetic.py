@@ -39,6 +39,8 @@ def emit_binary(helpers: Helpers, node: Binary, a: Code, b: Code, *, is_plain: b
         return helpers.call(op, dtype, a, b)
     if op in _INFIX:
         return infix(_INFIX[op], a, b)
+    if op in ("shl", "shr"):
+        return helpers.call(op, dtype, a, b)
     return _division(helpers, node, a, b, is_plain=is_plain)
 
 
@@ -109,6 +111,8 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
     name, dtype = node.name, node.args[0].dtype
     if name == "likely":
         return args[0]
+    if name == "mulhi":
+        return helpers.call(name, dtype, *args)
     if name == "abs" and not dtype.is_float:
         return helpers.call("abs", dtype, args[0]) if dtype.kind == "int" else args[0]
     if node.dtype.element == BOOL:

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Final
 
+from axisfold.codegen.c.halves import HALF_FUNCTIONS
 from axisfold.codegen.c.spelling import constant, memory_type, suffix, value_type
 from axisfold.codegen.text import Code, call
 from axisfold.dtypes import FLOAT32, SUPPORTED, DType, Scalar
@@ -44,7 +45,7 @@ class Helpers:
     def call(self, kind: str, dtype: DType, *args: Code) -> Code:
         """Return a call of the helper of a kind for operands of a dtype."""
         name = f"{kind}_{suffix(dtype)}"
-        self._define(name, _OPERATIONS[kind], dtype)
+        self._define(name, _OF_ONE_DTYPE.get(name) or _OPERATIONS[kind], dtype)
         return call(name, *args)
 
     def to_integer(self, source: DType, target: DType, value: Code) -> Code:
@@ -90,10 +91,14 @@ class Helpers:
 
 
 def _filled(template: str, name: str, dtype: DType) -> str:
-    """Put a name and types in a template: ``$T`` the type, ``$W`` the unsigned one to wrap in."""
+    """Put a name and types in a template: ``$T`` the type, ``$W`` the unsigned one to wrap in.
+
+    ``$B`` is the width in bits.
+    """
     wide = "uint64_t" if dtype.bits == 64 else "uint32_t"
     kind = memory_type(dtype) if "memcpy" in template else value_type(dtype)
     text = template.replace("$N", name).replace("$T", kind).replace("$W", wide)
+    text = text.replace("$B", str(dtype.bits))
     return text.strip("\n")
 
 
@@ -164,6 +169,46 @@ static inline $T $N($T a, $T b) {{
 }}
 """
 
+_SHIFT_LEFT: Final = """
+/* a << b, wrapping around; 0 if b is negative or not less than the width. */
+static inline $T $N($T a, $T b) {
+    return ($W)b < $Bu ? ($T)(($W)a << b) : 0;
+}
+"""
+
+_SHIFT_RIGHT: Final = """
+/* a >> b, repeating the sign, also if b is negative or not less than the width. */
+static inline $T $N($T a, $T b) {
+    const int count = ($W)b < $Bu ? (int)b : $B - 1;
+    return ($T)(a < 0 ? ~(~a >> count) : a >> count);
+}
+"""
+
+_UNSIGNED_SHIFT_RIGHT: Final = """
+/* a >> b; 0 if b is not less than the width. */
+static inline $T $N($T a, $T b) {
+    return b < $Bu ? ($T)(a >> b) : 0;
+}
+"""
+
+_HIGH_32: Final = """
+/* The upper half of a * b. */
+static inline $T $N($T a, $T b) {{
+    return ($T)((uint64_t)(({wide})a * b) >> 32);
+}}
+"""
+
+_HIGH_64: Final = """
+/* The upper half of a * b, from the four products of halves. */
+static inline $T $N($T a, $T b) {{
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b, low = 0xffffffffu;
+    const uint64_t middle = (x >> 32) * (y & low) + ((x & low) * (y & low) >> 32);
+    const uint64_t carried = (x & low) * (y >> 32) + (middle & low);
+    const uint64_t high = (x >> 32) * (y >> 32) + (middle >> 32) + (carried >> 32);
+    return {result};
+}}
+"""
+
 _EXTREME: Final = """
 static inline $T $N($T a, $T b) {{
     return a {op} b ? a : b;
@@ -220,6 +265,8 @@ _OPERATIONS: Final[dict[str, str]] = {
     "truncmod": _TRUNCATED_REMAINDER,
     "quotient": _UNSIGNED_DIVISION.format(op="/"),
     "remainder": _UNSIGNED_DIVISION.format(op="%"),
+    "shl": _SHIFT_LEFT,
+    "shr": _SHIFT_RIGHT,
     "min": _EXTREME.format(op="<"),
     "max": _EXTREME.format(op=">"),
     "minimum": _FLOAT_EXTREME.format(what="smaller", op="<", same="!= 0"),
@@ -234,6 +281,15 @@ _OPERATIONS: Final[dict[str, str]] = {
     "load": _LOAD,
     "store": _STORE,
 }  # fmt: skip
+
+# Helpers of which one dtype's differs from the others', by their own names.
+_OF_ONE_DTYPE: Final[dict[str, str]] = {
+    **{f"shr_u{bits}": _UNSIGNED_SHIFT_RIGHT for bits in (8, 16, 32, 64)},
+    "mulhi_i32": _HIGH_32.format(wide="int64_t"),
+    "mulhi_u32": _HIGH_32.format(wide="uint64_t"),
+    "mulhi_i64": _HIGH_64.format(result="(int64_t)(high - (a < 0 ? y : 0) - (b < 0 ? x : 0))"),
+    "mulhi_u64": _HIGH_64.format(result="high"),
+}
 
 _SATURATING: Final = """
 /* x without its fraction; the nearest end beyond the range, 0 for a NaN. */
@@ -261,87 +317,9 @@ static void *allocate(size_t bytes, int axes, const int64_t *shape) {
     return malloc(bytes != 0 ? bytes : 1);
 }""".strip("\n")
 
-# Functions of float16, which is held as 16 bits and computed in float: (what it calls, source).
-HALF_FUNCTIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "f16_value": (
-        (),
-        """
-/* The value of a float16. */
-static inline float f16_value(uint16_t half) {
-    const uint32_t sign = (uint32_t)(half >> 15) << 31;
-    const uint32_t exponent = (uint32_t)(half >> 10) & 31u;
-    const uint32_t fraction = half & 1023u;
-    uint32_t bits = sign | (exponent + 112u) << 23 | fraction << 13;
-    float value;
-    if (exponent == 31u) {
-        bits = sign | 255u << 23 | fraction << 13;
-    } else if (exponent == 0u) {
-        const float small = (float)fraction * 0x1p-24f;
-        memcpy(&bits, &small, sizeof bits);
-        bits |= sign;
-    }
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-""",
-    ),
-    "f16_bits": (
-        (),
-        """
-/* The float16 nearest to a value, ties to even. */
-static inline uint16_t f16_bits(float value) {
-    float magnitude = fabsf(value);
-    uint32_t bits, sign;
-    memcpy(&sign, &value, sizeof sign);
-    sign = sign >> 16 & 0x8000u;
-    if (value != value) {
-        return (uint16_t)(sign | 0x7e00u);
-    }
-    if (magnitude >= 65520.0f) {
-        return (uint16_t)(sign | 0x7c00u);
-    }
-    if (magnitude < 0x1p-14f) {
-        /* The last bit of a number next to 0.5 counts 2**-24, as in a small float16. */
-        magnitude += 0.5f;
-        memcpy(&bits, &magnitude, sizeof bits);
-        return (uint16_t)(sign | (bits - 0x3f000000u));
-    }
-    memcpy(&bits, &magnitude, sizeof bits);
-    bits += 0xfffu + (bits >> 13 & 1u);
-    return (uint16_t)(sign | (bits - 0x38000000u) >> 13);
-}
-""",
-    ),
-    "f16_round": (
-        ("f16_value", "f16_bits"),
-        """
-/* A value rounded to float16. */
-static inline float f16_round(float value) {
-    return f16_value(f16_bits(value));
-}
-""",
-    ),
-    "f16_round_wide": (
-        ("f16_round",),
-        """
-/* A value rounded to float16 once: the step to float rounds to odd, so that it decides nothing. */
-static inline float f16_round_wide(double value) {
-    float near = (float)value;
-    uint32_t bits;
-    if (value == value && (double)near != value) {
-        memcpy(&bits, &near, sizeof bits);
-        bits = (fabs((double)near) > fabs(value) ? bits - 1u : bits) | 1u;
-        memcpy(&near, &bits, sizeof near);
-    }
-    return f16_round(near);
-}
-""",
-    ),
-}
-
 _DTYPES: Final = [d for d in SUPPORTED.values() if not d.is_complex]
 _ALL_NAMES: Final = frozenset(
-    ["allocate", *HALF_FUNCTIONS]
+    ["allocate", *HALF_FUNCTIONS, *_OF_ONE_DTYPE]
     + [f"{kind}_{suffix(d)}" for kind in _OPERATIONS for d in _DTYPES]
     + [f"{suffix(a)}_from_{suffix(b)}" for a in _DTYPES for b in _DTYPES]
 )

@@ -27,6 +27,8 @@ def emit_binary(w: Writer, node: Binary, a: str, b: str) -> str:
         return w.binary(_FLOAT_OPS[op], dtype, a, b)
     if op in _INTEGER_OPS:
         return w.binary(_INTEGER_OPS[op], dtype, a, b)
+    if op in ("shl", "shr"):
+        return _shift(w, op, dtype, a, b)
     return _Division(w, dtype, a, b, node.b).emit(op)
 
 
@@ -44,6 +46,28 @@ def intrinsic(w: Writer, name: str, dtype: DType, *args: str) -> str:
     """Append a call of an LLVM intrinsic whose arguments and result have one type."""
     operands = [w.typed(a, dtype) for a in args]
     return w.call(f"llvm.{name}.{suffix(dtype)}", value_type(dtype), *operands)
+
+
+def _shift(w: Writer, op: str, dtype: DType, a: str, b: str) -> str:
+    """Append a shift: LLVM leaves open what a count does that is not less than the width."""
+    width = w.const(dtype.bits, dtype)
+    if op == "shr" and dtype.kind == "int":
+        last = w.const(dtype.bits - 1, dtype)
+        return w.binary("ashr", dtype, a, intrinsic(w, "umin", dtype, b, last))
+    zero = w.const(0, dtype)
+    is_inside = w.compare("ult", dtype, b, width)
+    count = w.select(is_inside, dtype, b, zero)
+    shifted = w.binary("shl" if op == "shl" else "lshr", dtype, a, count)
+    return w.select(is_inside, dtype, shifted, zero)
+
+
+def multiply_high(w: Writer, dtype: DType, a: str, b: str) -> str:
+    """Append the upper half of a product of integers."""
+    wide = DType(dtype.kind, 2 * dtype.bits, dtype.lanes)
+    extend = "sext" if dtype.kind == "int" else "zext"
+    x, y = (_resize(w, extend, v, dtype, wide) for v in (a, b))
+    upper = w.binary("lshr", wide, w.binary("mul", wide, x, y), w.const(dtype.bits, wide))
+    return _resize(w, "trunc", upper, wide, dtype)
 
 
 class _Division:

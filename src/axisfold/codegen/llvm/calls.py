@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from axisfold.codegen.llvm.arithmetic import convert, intrinsic
+from axisfold.codegen.llvm.arithmetic import convert, intrinsic, multiply_high
 from axisfold.codegen.llvm.types import value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import FLOAT32, DType
@@ -36,6 +36,8 @@ def _call(w: Writer, name: str, dtype: DType, args: list[str]) -> str:
         return intrinsic(w, _LLVM[name], dtype, *args)
     if name in _LIBRARY:
         return _library(w, name, dtype, args)
+    if name == "mulhi":
+        return multiply_high(w, dtype, *args)
     if name == "abs":
         return _magnitude(w, dtype, args[0])
     if name == "isnan":

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from axisfold import te
@@ -13,8 +14,9 @@ Cast = cast
 Not = logical_not
 Var = te.var
 SizeVar = te.size_var
+shift_left, shift_right = operator.lshift, operator.rshift
 
-__all__ = ["Cast", "Not", "Select", "SizeVar", "Var"]
+__all__ = ["Cast", "Not", "Select", "SizeVar", "Var", "shift_left", "shift_right"]
 
 
 def __getattr__(name: str) -> Any:
