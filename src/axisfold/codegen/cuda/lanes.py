@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vectors as arrays of registers: wide loads, unrolled loops over the lanes, wide stores.
+
+Before::
+
+    B[ramp(i*8, 1, 8)] = A[ramp(i*8, 1, 8)] * 2      (both aligned to 16 bytes)
+
+After::
+
+    A_value[ramp(0, 1, 8)] = A[ramp(i*8, 1, 8)]
+    for (lane, 0, 8) { B_value[lane] = A_value[lane] * 2 }
+    B[ramp(i*8, 1, 8)] = B_value[ramp(0, 1, 8)]
+
+What is left of vectors are moves between memory and registers (:class:`Move`): neighbours whose
+alignment lets one instruction take several.  All other loads and stores become scalar ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from axisfold.codegen.cuda.spelling import WIDEST
+from axisfold.dtypes import INT32, DType
+from axisfold.errors import InternalError
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer, Facts
+from axisfold.ir.expr import (
+    Binary,
+    Broadcast,
+    Call,
+    Cast,
+    Compare,
+    Expr,
+    IfThenElse,
+    Load,
+    Node,
+    Not,
+    Ramp,
+    Select,
+    Var,
+)
+from axisfold.ir.stmt import Allocate, For, If, Let, Seq, Stmt, Store
+from axisfold.ir.walk import children, post_order, rebuild
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Neighbouring elements that pass between memory and an array of registers.
+
+    Parameters
+    ----------
+    memory, index
+        The buffer and the flat offset of the first element.
+    registers
+        The buffer of the lanes.
+    pieces
+        Bytes of each access; they divide the bytes of all lanes.
+    is_load
+        Whether the registers are written.
+    cache
+        The hint of the access.
+    """
+
+    memory: Buffer
+    index: Expr
+    registers: Buffer
+    pieces: int
+    is_load: bool
+    cache: str
+
+
+def move_of(stmt: Store) -> Move | None:
+    """Return the move that a vector store is, None for a scalar store."""
+    if not isinstance(stmt.index, Ramp):
+        return None
+    value = stmt.value
+    if not isinstance(value, Load) or not isinstance(value.index, Ramp):
+        raise InternalError("a vector is left that is no move")
+    if stmt.buffer.scope == "local":
+        pieces = _piece(value)
+        return Move(value.buffer, value.index.base, stmt.buffer, pieces, True, value.cache)
+    return Move(stmt.buffer, stmt.index.base, value.buffer, _piece(stmt), False, stmt.cache)
+
+
+def _piece(access: Load | Store) -> int:
+    """Return the bytes of the widest access that fits, 0 where lanes are taken one by one."""
+    index, dtype = access.index, access.buffer.dtype
+    if access.buffer.scope == "local" or not isinstance(index, Ramp):
+        return 0
+    step = dtype.itemsize if access.buffer.unit == "byte" else 1
+    if not build.is_const(index.stride, step):
+        return 0
+    size = index.lanes * dtype.itemsize
+    piece = min(WIDEST, access.align & -access.align, size & -size)
+    return piece if piece > dtype.itemsize else 0
+
+
+def _is_uniform(mask: Expr | None) -> bool:
+    return mask is None or isinstance(mask, Broadcast)
+
+
+def _is_wide(access: Load | Store) -> bool:
+    return _piece(access) > 0 and _is_uniform(access.mask)
+
+
+def split_lanes(body: Stmt) -> Stmt:
+    """Return what a thread does with every vector in registers."""
+    return _Lanes().stmt(body)
+
+
+class _Lanes:
+    """Rewrites the statements of one launch."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[Var, Buffer] = {}
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case Store():
+                return self.store(stmt)
+            case Let():
+                return self.let(stmt)
+            case Seq():
+                return build.seq(*(self.stmt(s) for s in stmt.body))
+            case _:
+                return rebuild(stmt, [self._part(c) for c in children(stmt)])
+
+    def _part(self, node: Node) -> Node:
+        return node if isinstance(node, Expr) else self.stmt(node)  # type: ignore[arg-type]
+
+    def let(self, stmt: Let) -> Stmt:
+        """Keep a named vector in an array."""
+        if stmt.value.dtype.lanes == 1:
+            return Let(stmt.var, stmt.value, self.stmt(stmt.body))
+        array = _array(stmt.var.name, stmt.value.dtype)
+        fill = self._fill(array, stmt.value)
+        self.arrays[stmt.var] = array
+        return Allocate(array, build.seq(fill, self.stmt(stmt.body)))
+
+    def store(self, stmt: Store) -> Stmt:
+        """Write the lanes one by one, or all at once where that is one instruction."""
+        lanes = stmt.index.dtype.lanes
+        if lanes == 1:
+            return stmt
+        if _is_wide(stmt):
+            array = _array(f"{stmt.buffer.name}.value", stmt.value.dtype)
+            move = Store(stmt.buffer, stmt.index, _all(array), None, stmt.align, stmt.cache)
+            body = build.seq(self._fill(array, stmt.value), move)
+            return _where(stmt.mask, Allocate(array, body))
+        return self._with_loads(stmt.value, lambda wide: self._written(stmt, wide))
+
+    def _fill(self, array: Buffer, value: Expr) -> Stmt:
+        """Return the statement that puts a vector in an array."""
+        if isinstance(value, Load) and _is_wide(value):
+            return self._fetch(array, value)
+
+        def written(wide: dict[Load, Buffer]) -> Stmt:
+            return _loop([value], lambda lane: Store(array, lane, self.at(value, lane, wide)))
+
+        return self._with_loads(value, written)
+
+    def _fetch(self, array: Buffer, load: Load) -> Stmt:
+        """Return the statement that loads a vector at once; masked-out lanes are 0."""
+        bare = Load(load.buffer, load.index, None, load.align, load.cache)
+        move = Store(array, _whole(array), bare)
+        if not isinstance(load.mask, Broadcast):
+            return move
+        zero = build.const(0, array.dtype)
+        clear = _loop([load], lambda lane: Store(array, lane, zero))
+        return If(load.mask.value, move, clear)
+
+    def _with_loads(self, root: Expr, body: Callable[[dict[Load, Buffer]], Stmt]) -> Stmt:
+        """Return a statement around which the wide loads of expressions are in registers."""
+        wide: dict[Load, Buffer] = {}
+        for node in _evaluated(root):
+            if isinstance(node, Load) and node.dtype.lanes > 1 and _is_wide(node):
+                wide.setdefault(node, _array(f"{node.buffer.name}.value", node.dtype))
+        fetches = [self._fetch(array, load) for load, array in wide.items()]
+        inside: Stmt = build.seq(*fetches, body(wide))
+        for array in reversed(wide.values()):
+            inside = Allocate(array, inside)
+        return inside
+
+    def _written(self, stmt: Store, wide: dict[Load, Buffer]) -> Stmt:
+        if self._is_separate(stmt):
+            return self._scattered(stmt, lambda lane: self.at(stmt.value, lane, wide, stmt.mask))
+        array = _array(f"{stmt.buffer.name}.value", stmt.value.dtype)
+        fill = _loop([stmt.value], lambda i: Store(array, i, self.at(stmt.value, i, wide)))
+        return Allocate(array, build.seq(fill, self._scattered(stmt, lambda i: Load(array, i))))
+
+    def _scattered(self, stmt: Store, value_of: Callable[[Var], Expr]) -> Stmt:
+        def body(lane: Var) -> Stmt:
+            index = self.at(stmt.index, lane, {})
+            value = value_of(lane)
+            one = Store(stmt.buffer, index, value, None, stmt.align, stmt.cache)
+            return one if stmt.mask is None else If(self.at(stmt.mask, lane, {}), one)
+
+        return _loop([Load(stmt.buffer, stmt.index)], body)
+
+    def _is_separate(self, stmt: Store) -> bool:
+        """Whether no lane reads what another lane writes."""
+        own = isinstance(stmt.index, Ramp) and not build.is_const(stmt.index.stride, 0)
+        parts = [stmt.value] if stmt.mask is None else [stmt.value, stmt.mask]
+        return all(
+            own and node.index == stmt.index
+            for part in parts
+            for node in post_order(part)
+            if isinstance(node, Load) and node.buffer is stmt.buffer
+        )
+
+    def at(self, root: Expr, lane: Var, wide: dict[Load, Buffer], mask: Expr | None = None) -> Expr:
+        """Return one lane of an expression, which is evaluated only where ``mask`` holds."""
+        known = [] if mask is None else build.conjuncts(mask)
+        done: dict[int, Expr] = {}
+        for node in post_order(root):
+            if isinstance(node, Expr):
+                parts = [done[id(c)] for c in children(node)]
+                if isinstance(node, Load) and node in wide:
+                    done[id(node)] = Load(wide[node], lane)
+                else:
+                    done[id(node)] = self._node(node, parts, lane, known)
+        return done[id(root)]
+
+    def _node(self, node: Expr, parts: list[Expr], lane: Var, known: Sequence[Expr]) -> Expr:
+        if node.dtype.lanes == 1:
+            return node
+        match node:
+            case Var():
+                return Load(self.arrays[node], lane)
+            case Ramp():
+                step = build.binary("mul", build.cast(parts[1].dtype, lane), parts[1])
+                return build.binary("add", parts[0], step)
+            case Broadcast():
+                return parts[0]
+            case Cast():
+                return build.cast(node.dtype.element, parts[0])
+            case Binary():
+                return Binary(node.op, parts[0], parts[1])
+            case Compare():
+                return Compare(node.op, parts[0], parts[1])
+            case Not():
+                return Not(parts[0])
+            case Select() | IfThenElse():
+                return type(node)(parts[0], parts[1], parts[2])
+            case Call():
+                return Call(node.name, tuple(parts), node.dtype.element)
+            case Load():
+                return _read(node, parts, known)
+            case _:
+                raise InternalError(f"{type(node).__name__} is no node of a device program")
+
+
+def _evaluated(root: Expr) -> list[Expr]:
+    """Return the parts of an expression that are evaluated in any case, operands first."""
+    found: list[Expr] = []
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        below = [node.condition] if isinstance(node, IfThenElse) else children(node)
+        waiting += [c for c in below if isinstance(c, Expr)]
+    return found[::-1]
+
+
+def _read(node: Load, parts: Sequence[Expr], known: Sequence[Expr]) -> Expr:
+    """Return a lane of a load, its mask tested unless that is known to hold."""
+    read = Load(node.buffer, parts[0], None, node.align, node.cache)
+    if node.mask is None or all(c in known for c in build.conjuncts(node.mask)):
+        return read
+    return IfThenElse(parts[1], read, build.const(False if read.dtype.is_bool else 0, read.dtype))
+
+
+def _where(mask: Expr | None, stmt: Stmt) -> Stmt:
+    return If(mask.value, stmt) if isinstance(mask, Broadcast) else stmt
+
+
+def _loop(roots: Sequence[Expr], body: Callable[[Var], Stmt]) -> Stmt:
+    """Return an unrolled loop over the lanes of expressions; ``body`` gets the lane.
+
+    The lane has the type of the first offset, so that few need a conversion.
+    """
+    kinds = (n.index.dtype.element for r in roots for n in post_order(r) if isinstance(n, Load))
+    dtype = next(kinds, INT32)
+    lane = Var("lane", dtype)
+    zero, lanes = build.const(0, dtype), build.const(roots[0].dtype.lanes, dtype)
+    return For(lane, zero, lanes, "unrolled", body(lane))
+
+
+def _array(name: str, dtype: DType) -> Buffer:
+    """Return registers for the lanes of a vector."""
+    shape = (build.const(dtype.lanes, INT32),)
+    return Buffer(name, dtype.element, shape, scope="local", facts=Facts(align=WIDEST))
+
+
+def _whole(array: Buffer) -> Ramp:
+    (lanes,) = array.shape
+    return Ramp(build.const(0, INT32), build.const(1, INT32), build.as_int(lanes) or 1)
+
+
+def _all(array: Buffer) -> Load:
+    return Load(array, _whole(array))

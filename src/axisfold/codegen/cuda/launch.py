@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch as one ``__global__`` function: what a single thread does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from axisfold.analysis.bounds import Bounds
+from axisfold.analysis.simplify import simplify
+from axisfold.codegen.cuda.expressions import Expressions, pointer_to
+from axisfold.codegen.cuda.helpers import Helpers
+from axisfold.codegen.cuda.lanes import move_of, split_lanes
+from axisfold.codegen.cuda.shape import BlockShape
+from axisfold.codegen.cuda.spelling import RESERVED, WIDEST, is_half, memory_type, value_type
+from axisfold.codegen.text import Code, Lines, Names, call, cast
+from axisfold.codegen.writing import Writing
+from axisfold.errors import InternalError
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Const, Expr, Load, Var
+from axisfold.ir.stmt import (
+    Allocate,
+    AllReduce,
+    Attr,
+    Barrier,
+    Fence,
+    For,
+    If,
+    Launch,
+    Let,
+    Seq,
+    Shuffle,
+    Stmt,
+    Store,
+    Ticket,
+)
+from axisfold.ir.walk import post_order, uses
+
+# Longer ends of loops are computed once, before the loop.
+_LONG_END = 24
+# A loop over the elements of registers is written out up to this many rounds.
+_MOST_UNROLLED = 256
+
+
+def emit_launch(
+    launch: Launch,
+    symbol: str,
+    parameters: tuple[Sequence[Buffer], Sequence[Var]],
+    inputs: frozenset[Buffer],
+    bounds: Bounds,
+    helpers: Helpers,
+) -> str:
+    """Return the function of a launch.
+
+    Parameters
+    ----------
+    launch
+        With narrow indices; its vectors are taken apart here.
+    symbol
+        Name of the function.
+    parameters
+        Buffers and scalars.
+    inputs
+        The buffers that nothing writes while the launch runs.
+    bounds
+        What is known of the scalars.
+    helpers
+        Of the program; those that the function calls are added.
+    """
+    return _Launch(launch, symbol, parameters, inputs, bounds, helpers).text()
+
+
+class _Launch:
+    """Writes one function."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        symbol: str,
+        parameters: tuple[Sequence[Buffer], Sequence[Var]],
+        inputs: frozenset[Buffer],
+        bounds: Bounds,
+        helpers: Helpers,
+    ) -> None:
+        self.launch, self.symbol = launch, symbol
+        self.body = split_lanes(launch.body)
+        self.shape = BlockShape(launch)
+        self.helpers, self.lines = helpers, Lines()
+        self.names = Names(RESERVED | helpers.all_names())
+        self.x = Expressions(self.names, self.lines, helpers)
+        self.buffers, self.scalars = parameters
+        self.x.bytewise = _bytewise(self.body, self.buffers)
+        self.x.bounds = bounds
+        self.inputs = inputs
+        self.computing: tuple[Buffer, ...] = ()
+        for buffer in self.buffers:
+            self.x.pointers[buffer] = self.names.fresh(buffer.name)
+        for var in self.scalars:
+            self.x.declare_counter(var, self.names.fresh(var.name))
+
+    def text(self) -> str:
+        lines, launch = self.lines, self.launch
+        params = [self._parameter(b) for b in self.buffers]
+        params += [f"{value_type(v.dtype)} {self.x.variables[v]}" for v in self.scalars]
+        attributes = f"__launch_bounds__({self.shape.threads})"
+        if self.shape.has_clusters:
+            attributes = f"__cluster_dims__({self.shape.cluster_text}) {attributes}"
+        lines.emit(f'extern "C" __global__ void {attributes}')
+        with lines.block(f"{self.symbol}({', '.join(params)})"):
+            if launch.shared_bytes:
+                lines.emit("extern __shared__ __align__(16) unsigned char shared[];")
+            self._indices()
+            self._lanes()
+            self._whole_cluster("the first block's shared memory is there once it has started ...")
+            self.stmt(self.body, is_top=True)
+            self._whole_cluster("... and until it ends")
+        return lines.text()
+
+    def _whole_cluster(self, why: str) -> None:
+        """Wait for the other blocks if memory of the first one is read or written."""
+        nodes = post_order(self.body)
+        if any(isinstance(n, Allocate) and n.buffer.scope == "cluster" for n in nodes):
+            self.lines.comment(why)
+            self.lines.emit(f"{self.helpers.named('cluster_barrier')};")
+
+    def _parameter(self, buffer: Buffer) -> str:
+        name = self.x.pointers[buffer]
+        kind = "u8" if buffer in self.x.bytewise else memory_type(buffer.dtype)
+        if buffer in self.inputs:
+            return f"const {kind} *__restrict__ {name}"
+        return f"{kind} *{name}"
+
+    def _indices(self) -> None:
+        """Name the hardware indices after the axes that are bound to them."""
+        launch = self.launch
+        for tag, var, extent in zip(launch.tags, launch.vars, launch.extents, strict=True):
+            name = self.names.fresh(var.name)
+            known = extent if isinstance(extent, Const) else None
+            self.x.declare_counter(var, name, extent=known)
+            self.x.counters[var] = min(self.x.counters[var], 31)
+            self.x.bounds = self.x.bounds.extended(var, build.const(0, var.dtype), extent)
+            if uses(self.body, {var}):
+                value = Code(self.shape.index(tag))
+                self.lines.assign(f"const {value_type(var.dtype)} {name}", value)
+
+    def _lanes(self) -> None:
+        """Name the lanes of the warp, where they differ between warps."""
+        if any(isinstance(n, Shuffle) for n in post_order(self.body)) and self.shape.last_lanes:
+            self.names.fresh("lanes")
+            self.lines.comment(f"the last warp has {self.shape.threads % 32} lanes")
+            self.lines.assign("const u32 lanes", Code(self.shape.mask()))
+
+    def stmt(self, stmt: Stmt, *, is_top: bool = False) -> None:
+        x, lines = self.x, self.lines
+        if is_top and isinstance(stmt, (For, If)):
+            self.announce(stmt)
+        match stmt:
+            case For():
+                self.loop(stmt)
+            case Store():
+                move = move_of(stmt)
+                if move is None:
+                    x.store(stmt)
+                else:
+                    x.move(move)
+            case If():
+                self.branch(stmt)
+            case Seq():
+                for part in stmt.body:
+                    self.stmt(part, is_top=is_top)
+            case Allocate():
+                self.allocate(stmt, is_top=is_top)
+            case Let():
+                self.let(stmt, is_top=is_top)
+            case Shuffle():
+                self.shuffle(stmt)
+            case Barrier():
+                self.barrier(stmt)
+            case Fence():
+                lines.emit("__threadfence();")
+            case Ticket():
+                self.ticket(stmt)
+            case Attr() | AllReduce() | Launch():
+                raise InternalError(f"{type(stmt).__name__} is no statement of a thread")
+            case _:
+                assert_never(stmt)
+
+    def announce(self, stmt: For | If) -> None:
+        """Say which tensors a part of the launch computes, and along which axis."""
+        written = tuple(_written(stmt))
+        if written and written != self.computing:
+            axis = ""
+            if isinstance(stmt, For) and stmt.kind == "serial":
+                axis = f" over {stmt.var.name}"
+            self.lines.comment(f"{', '.join(b.name for b in written)}{axis}")
+            self.computing = written
+
+    def loop(self, loop: For) -> None:
+        x, lines = self.x, self.lines
+        low = self._named(loop, "start", x.bound(loop.min))
+        end = self._named(loop, "end", x.bound(build.binary("add", loop.min, loop.extent)))
+        kind = "int" if loop.kind == "unrolled" else value_type(loop.var.dtype)
+        if loop.kind == "unrolled" or self._indexes_registers(loop):
+            lines.emit("#pragma unroll")
+        outer = x.bounds
+        with self.names.block():
+            var = self.names.fresh(loop.var.name)
+            x.declare_counter(loop.var, var, extent=loop.extent)
+            x.bounds = outer.extended(loop.var, loop.min, loop.extent)
+            with lines.block(f"for ({kind} {var} = {low}; {var} < {end}; ++{var})"):
+                if loop.stop is not None:
+                    with lines.block(f"if ({x.value(loop.stop)})"):
+                        lines.emit("break;")
+                self.stmt(loop.body)
+        x.bounds = outer
+
+    def _indexes_registers(self, loop: For) -> bool:
+        """Whether registers are chosen by a loop's variable: only constants can choose one."""
+        rounds = build.as_int(loop.extent)
+        return (
+            rounds is not None
+            and rounds <= _MOST_UNROLLED
+            and any(
+                isinstance(n, (Load, Store))
+                and n.buffer.scope == "local"
+                and uses(n.index, {loop.var})
+                for n in post_order(loop.body)
+            )
+        )
+
+    def _named(self, loop: For, what: str, code: Code) -> Code:
+        """Compute an end of a loop before it, unless it is short."""
+        if "(" not in code.text and len(code.text) <= _LONG_END:
+            return code
+        name = self.names.fresh(f"{loop.var.name}.{what}")
+        self.lines.assign(f"const {value_type(loop.var.dtype)} {name}", code)
+        return Code(name)
+
+    def branch(self, stmt: If) -> None:
+        lines, bare = self.lines, build.bare(stmt.condition)
+        if bare is stmt.condition:
+            condition = self.x.value(bare)
+        else:
+            if build.is_const(simplify(bare, self.x.bounds), True):
+                self.stmt(stmt.then)
+                return
+            condition = self.x.bound(bare)
+            lines.comment("tail")
+        lines.emit(f"if ({condition}) {{")
+        self._inside(stmt.then)
+        if stmt.otherwise is not None:
+            lines.emit("} else {")
+            self._inside(stmt.otherwise)
+        lines.emit("}")
+
+    def _inside(self, stmt: Stmt) -> None:
+        self.lines.depth += 1
+        with self.names.block():
+            self.stmt(stmt)
+        self.lines.depth -= 1
+
+    def let(self, stmt: Let, *, is_top: bool) -> None:
+        """Name values; names that follow each other share what they compute on the way."""
+        chain = [stmt]
+        while isinstance(chain[-1].body, Let):
+            chain.append(chain[-1].body)
+        writing = Writing(self.x, *(named.value for named in chain))
+        for named in chain:
+            value = writing.code(named.value)
+            name = self.names.fresh(named.var.name)
+            self.x.variables[named.var] = name
+            self.lines.assign(f"const {value_type(named.var.dtype)} {name}", value)
+        self.stmt(chain[-1].body, is_top=is_top)
+
+    def allocate(self, stmt: Allocate, *, is_top: bool) -> None:
+        """Place memory: registers, or a part of the block's shared memory."""
+        buffer = stmt.buffer
+        kind, name = memory_type(buffer.dtype), self.names.fresh(buffer.name)
+        self.x.pointers[buffer] = name
+        if buffer.scope == "local":
+            count = _count(buffer)
+            if count == 1:
+                self.x.variables_of_one.add(buffer)
+                self.lines.emit(f"{kind} {name};")
+            else:
+                aligned = "__align__(16) " if buffer.facts.align >= WIDEST else ""
+                self.lines.emit(f"{aligned}{kind} {name}[{count}];")
+        else:
+            place = Code(f"shared + {stmt.offset}" if stmt.offset else "shared")
+            if buffer.scope == "cluster":
+                place = self.helpers.named("of_first_block", place)
+            self.lines.assign(f"{kind} *const {name}", pointer_to(kind, place))
+        self.stmt(stmt.body, is_top=is_top)
+
+    def shuffle(self, stmt: Shuffle) -> None:
+        """Read another lane's value; narrow values travel as int."""
+        x, dtype = self.x, stmt.value.dtype
+        value, lane = x.value(stmt.value), x.value(stmt.lane)
+        is_narrow = not dtype.is_float and dtype.bits < 32
+        mask = Code("lanes" if self.shape.last_lanes else self.shape.mask())
+        mode = {"down": "down_", "xor": "xor_", "index": ""}[stmt.mode]
+        sent = cast("int", value) if is_narrow else value
+        found = call(f"__shfl_{mode}sync", mask, sent, lane, Code(str(stmt.width)))
+        if is_narrow:
+            found = cast(value_type(dtype), found)
+        if is_half(dtype):
+            found = self.helpers.named("f16_bits", found)
+        self.lines.assign(self._first(stmt.target), found)
+
+    def barrier(self, stmt: Barrier) -> None:
+        match stmt.level:
+            case "warp":
+                mask = "lanes" if self.shape.last_lanes else self.shape.mask()
+                self.lines.emit(f"__syncwarp({mask});")
+            case "block":
+                self.lines.emit("__syncthreads();")
+            case "cluster":
+                self.lines.emit(f"{self.helpers.named('cluster_barrier')};")
+            case "grid":
+                raise InternalError("a grid has no barrier")
+            case _:
+                assert_never(stmt.level)
+
+    def ticket(self, stmt: Ticket) -> None:
+        x = self.x
+        index, total = x.offset(stmt.index), cast("u32", x.value(stmt.total))
+        counter = Code(f"&{x.pointers[stmt.counter]}[{index}]")
+        taken = self.helpers.named("is_last_ticket", counter, total)
+        self.lines.assign(self._first(stmt.target), taken)
+
+    def _first(self, target: Buffer) -> str:
+        name = self.x.pointers[target]
+        return name if target in self.x.variables_of_one else f"{name}[0]"
+
+
+def _written(stmt: Stmt) -> dict[Buffer, None]:
+    """Return the buffers that a statement writes and does not allocate, in order."""
+    found: dict[Buffer, None] = {}
+    own: set[Buffer] = set()
+    for node in post_order(stmt):
+        if isinstance(node, Store):
+            found.setdefault(node.buffer)
+        elif isinstance(node, (Shuffle, Ticket)):
+            found.setdefault(node.target)
+        elif isinstance(node, Allocate):
+            own.add(node.buffer)
+    return {buffer: None for buffer in found if buffer not in own}
+
+
+def _bytewise(body: Stmt, buffers: Sequence[Buffer]) -> frozenset[Buffer]:
+    """Return the arguments that are not accessed as arrays of their element type.
+
+    An element that is said to lie anywhere is read byte by byte.  Where nothing is said, one lies
+    at a multiple of its size, as the runtime checks.
+    """
+    found = {b for b in buffers if b.unit == "byte" or b.facts.align % b.dtype.itemsize}
+    found |= {
+        n.buffer
+        for n in post_order(body)
+        if isinstance(n, (Load, Store)) and n.align % n.buffer.dtype.itemsize
+    }
+    return frozenset(found)
+
+
+def _count(buffer: Buffer) -> int:
+    """Return the number of elements of local memory; an array has one at least."""
+    count = 1
+    for extent in buffer.allocated_extents:
+        count *= _constant(extent)
+    return max(count, 1)
+
+
+def _constant(extent: Expr) -> int:
+    value = build.as_int(extent)
+    if value is None:
+        raise InternalError(f"local memory has the extent {extent}, which is no constant")
+    return value

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs for threads written by hand, and NVRTC without a device."""

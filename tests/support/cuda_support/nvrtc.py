@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVRTC and ptxas, without a device."""
+
+import io
+import re
+
+from axisfold.codegen.cuda import OPTIONS
+
+
+def compile_program(text, arch="sm_90"):
+    """Compile a program to machine code; return each function's registers, stack and spills."""
+    from cuda.core import Program, ProgramOptions
+
+    assert OPTIONS == ("-std=c++17", "-fmad=false")
+    log = io.StringIO()
+    options = ProgramOptions(arch=arch, std="c++17", fma=False, ptxas_options=["-v"])
+    Program(text, "c++", options).compile("cubin", logs=log)
+    report = log.getvalue()
+    assert "warning" not in report, report
+    return {name: int(stack) for name, stack in _STACK.findall(report)}
+
+
+_STACK = re.compile(r"Function properties for (\w+)\n\D*(\d+) bytes stack frame")
