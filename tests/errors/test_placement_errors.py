@@ -272,7 +272,7 @@ def test_s185_bounds_read_an_inlined_stage():
 
 
 def test_s192_unknown_scope(p):
-    scopes = "Use one of global, shared, warp, local."
+    scopes = "Use one of global, cluster, shared, warp, local."
     assert refused(p.s, "S192", lambda: p.s[p.T].set_scope("l2")) == (
         f"set_scope of stage 'T': there is no scope 'l2'. {scopes}"
     )
@@ -316,7 +316,7 @@ def test_s213_bad_factor(p, factor, offset):
 def test_s231_unknown_pragma(p):
     assert refused(p.s, "S231", lambda: p.s[p.B].pragma(p.i, "prefetch")) == (
         "pragma of axis 'i' of stage 'B': unknown kind 'prefetch'. Known are unroll, vectorize, "
-        "auto_unroll_max_step, unroll_explicit."
+        "reduce_style, auto_unroll_max_step, unroll_explicit."
     )
 
 
@@ -512,7 +512,8 @@ def test_e251_unknown_tag():
         te.thread_axis("threadIdx")
     assert str(caught.value) == (
         "thread_axis: there is no tag 'threadIdx'. Use one of blockIdx.x, blockIdx.y, "
-        "blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z. [axisfold-E251]"
+        "blockIdx.z, clusterCtaIdx.x, clusterCtaIdx.y, clusterCtaIdx.z, threadIdx.x, threadIdx.y, "
+        "threadIdx.z. [axisfold-E251]"
     )
 
 

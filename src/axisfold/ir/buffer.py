@@ -53,8 +53,8 @@ class Buffer:
         Whether strides and flat offsets count elements or bytes.
     scope
         ``global``: seen by all threads; ``cluster``: by a cluster of blocks, in the shared memory
-        of its first; ``shared``: by a block of threads; ``warp``: by a warp; ``local``: registers
-        or the stack of one thread.
+        of its first; ``shared``, ``warp``: by a block of threads; ``local``: registers or the
+        stack of one thread.
     facts
         Promises about the memory.
     """

@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axisfold.analysis.bounds import Bounds, Domain
-from axisfold.analysis.simplify import can_prove
+from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.stmt import Allocate, Attr, For, If, Stmt
 from axisfold.ir.walk import rewrite, substitute
 from axisfold.lower.attachments import check_attachments
 from axisfold.lower.inline import inlined
+from axisfold.lower.last_block import LastBlock, check_blocks
 from axisfold.lower.reduction import Resolve, init_statement, store_all, update_statement
 from axisfold.lower.regions import (
     StageBounds,
@@ -20,9 +22,11 @@ from axisfold.lower.regions import (
     infer_bounds,
     is_loop,
     loop_domains,
+    scope_of,
 )
 from axisfold.lower.storage import Storage, temporary
 from axisfold.lower.tails import guard_level, stage_guards
+from axisfold.lower.thread_axes import with_one_axis_per_tag, with_shared_work
 from axisfold.lower.threads import CrossThread
 from axisfold.schedule.relations import axis_values
 from axisfold.schedule.schedule import Schedule
@@ -44,19 +48,26 @@ class LoopBuilder:
     """
 
     def __init__(self, schedule: Schedule, arguments: Mapping[Tensor, Storage]) -> None:
-        schedule = inlined(schedule)
+        schedule = with_one_axis_per_tag(inlined(schedule))
         check_attachments(schedule)
-        self.schedule = schedule
-        self.bounds = infer_bounds(schedule)
+        bounds = infer_bounds(schedule)
+        shared = with_shared_work(schedule, bounds)
+        self.schedule = shared
+        self.bounds = bounds if shared is schedule else infer_bounds(shared)
+        check_blocks(self.schedule, self.bounds)
         self.storage: dict[Tensor, Storage] = dict(arguments)
         self.owned: dict[Stage, list[Storage]] = {}
-        for stage in schedule.stages:
+        self.counters: list[Buffer] = []
+        for stage in self.schedule.stages:
             self._give_storage(stage)
 
     def build(self) -> Stmt:
         """Return the whole program."""
         top = [s for s in self.schedule.stages if s.op.body and s.attachment is None]
-        return self._produce(top, build.seq())
+        body = self._produce([s for s in top if s.last_block_of is None], build.seq())
+        for buffer in reversed(self.counters):
+            body = Allocate(buffer, body, zeroed=True)
+        return body
 
     def _give_storage(self, stage: Stage) -> None:
         if not stage.op.body:
@@ -64,32 +75,48 @@ class LoopBuilder:
         for now, origin in zip(stage.op.outputs, stage.origin_op.outputs, strict=True):
             given = self.storage.get(origin) or self.storage.get(now)
             if given is None:
-                given = temporary(now, stage, self.bounds[stage].region)
+                scope = scope_of(stage)
+                given = temporary(now, stage, self.bounds[stage].region, scope)
                 self.owned.setdefault(stage, []).append(given)
             self.storage[origin] = self.storage[now] = given
 
-    def _produce(self, stages: Sequence[Stage], rest: Stmt) -> Stmt:
-        """Return the stages in order and then ``rest``; memory lives from its producer on."""
+    def _produce(self, stages: Sequence[Stage], rest: Stmt, condition: Expr | None = None) -> Stmt:
+        """Return the stages in order and then ``rest``; memory lives from its producer on.
+
+        With a condition, the stages run only where it holds.
+        """
         for stage in reversed(stages):
-            rest = build.seq(Nest(self, stage).build(), rest)
-            for storage in reversed(self.owned.get(stage, [])):
+            nest = Nest(self, stage).build()
+            rest = build.seq(nest if condition is None else If(condition, nest), rest)
+            owned = [*self.owned.get(stage, [])]
+            owned += [o for last in self.finished_by(stage) for o in self.owned.get(last, [])]
+            for storage in reversed(owned):
                 if stage.is_double_buffered:
                     rest = Attr(storage.buffer, "double_buffer_scope", build.const(1), rest)
                 rest = Allocate(storage.buffer, rest)
         return rest
 
-    def attached(self, stage: Stage, axis: Axis, body: Stmt) -> Stmt:
-        """Put the stages that are computed at a loop before the rest of its body."""
-        inside = [
+    def guests(self, stage: Stage, axis: Axis) -> list[Stage]:
+        """Return the stages that are computed at a loop."""
+        return [
             s
             for s in self.schedule.stages
             if s.attachment and s.attachment.stage is stage and s.attachment.axis is axis
         ]
-        return self._produce(inside, body)
 
-    def holds_stages(self, stage: Stage) -> bool:
-        """Return whether other stages are computed inside the loops of a stage."""
-        return any(s.attachment and s.attachment.stage is stage for s in self.schedule.stages)
+    def attached(self, stage: Stage, axis: Axis, body: Stmt, condition: Expr | None = None) -> Stmt:
+        """Put the stages that are computed at a loop before the rest of its body."""
+        return self._produce(self.guests(stage, axis), body, condition)
+
+    def finished_by(self, stage: Stage) -> list[Stage]:
+        """Return the stages that the last block of a stage computes."""
+        return [s for s in self.schedule.stages if s.last_block_of is stage]
+
+    def works_together(self, stage: Stage) -> bool:
+        """Return whether the threads of a block compute a stage, or one inside it, together."""
+        inside = [s for s in self.schedule.stages if s.attachment and s.attachment.stage is stage]
+        shared = scope_of(stage) in ("shared", "cluster", "warp")
+        return shared or stage.is_cross_thread or any(map(self.works_together, inside))
 
     def resolve(self, stage: Stage, indices: Mapping[Var, Expr] | None = None) -> Resolve:
         """Return the function that turns a te expression of a stage into loop IR.
@@ -124,6 +151,9 @@ class Nest:
         loops = loop_domains(stage, self.bounds)
         env = Bounds({**self.around, **loops})
         self.guards = stage_guards(stage, self.bounds, self.bounds.offsets, self.bounds.values, env)
+        self.last_block = LastBlock(self) if builder.finished_by(stage) else None
+        if self.last_block is not None:
+            self.guards += self.last_block.guards
         self.reduction = stage.reduction
         reduce_levels = [n for n, leaf in enumerate(self.leaves) if stage.touches(leaf, "reduce")]
         self.first_reduce = reduce_levels[0] if reduce_levels else len(self.leaves)
@@ -149,13 +179,27 @@ class Nest:
             return self._innermost()
         leaf = self.leaves[level]
         body = self.builder.attached(self.stage, leaf, self._level(level + 1))
+        if self.last_block is not None and level + 1 == self.last_block.depth:
+            body = build.seq(body, self.last_block.build())
         return self.loop(leaf, body)
 
     def _guarded(self, level: int, body: Stmt) -> Stmt:
         """Put the guards here that can be tested first here, but inside the init's level."""
-        floor = 0 if self.reduction is None else self.first_reduce
-        here = [g for g in self.guards if max(guard_level(g, self.levels), floor) == level]
+        here = [g for g in self.guards if self._guard_level(g) == level]
         return self.guarded(here, body)
+
+    def _guard_level(self, guard: Expr) -> int:
+        """Return where a guard stands: inside the stages that a block's threads compute together.
+
+        All threads have to reach these, whatever their own part of this stage is.
+        """
+        floor = 0 if self.reduction is None else self.first_reduce
+        if self.last_block is not None:
+            floor = max(floor, self.last_block.depth)
+        for level, leaf in enumerate(self.leaves):
+            if any(map(self.builder.works_together, self.builder.guests(self.stage, leaf))):
+                floor = max(floor, level + 1)
+        return max(guard_level(guard, self.levels), floor)
 
     def guarded(self, guards: Sequence[Expr], body: Stmt) -> Stmt:
         """Put guards around a statement."""
@@ -170,12 +214,16 @@ class Nest:
             return body
         var = stage.loop_var(leaf)
         extent = build.cast(var.dtype, self.builder.lowered(self.bounds.extents[leaf]))
+        if self.last_block is not None and leaf in self.last_block.perhaps_none:
+            extent = simplify(build.maximum(extent, 1))
         thread = stage.bindings.get(leaf)
         if thread is not None:
             return self._threads(thread, extent, body)
         kind = stage.loop_kind(leaf, extent)
         result: Stmt = For(var, build.const(0, var.dtype), extent, kind, body)
         for hint, setting in stage.pragmas.get(leaf, {}).items():
+            if isinstance(setting, str):
+                continue  # the style of a reduction over threads
             result = Attr(var, f"pragma_{hint}", build.const(setting), result)
         return result
 

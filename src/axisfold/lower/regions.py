@@ -10,6 +10,7 @@ from axisfold.analysis.bounds import Bounds, Domain, symbolic_bounds
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
+from axisfold.ir.buffer import Scope
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import post_order, substitute, uses
 from axisfold.schedule.primitives.compute_at import consumers
@@ -130,6 +131,11 @@ def loop_domains(stage: Stage, bounds: StageBounds) -> dict[Var, Domain]:
 
 def enclosing_domains(stage: Stage, bounds: Mapping[Stage, StageBounds]) -> dict[Var, Domain]:
     """Return the domains of the loops around an attached stage, outermost first."""
+    if stage.last_block_of is not None:
+        producer = stage.last_block_of
+        blocks = {producer.loop_var(leaf) for leaf in block_leaves(producer)}
+        own = loop_domains(producer, bounds[producer])
+        return {var: domain for var, domain in own.items() if var in blocks}
     if stage.attachment is None:
         return {}
     parent, axis = stage.attachment.stage, stage.attachment.axis
@@ -147,13 +153,22 @@ def enclosing_domains(stage: Stage, bounds: Mapping[Stage, StageBounds]) -> dict
 def threads_around(stage: Stage) -> list[ThreadAxis]:
     """Return the thread axes that loops around an attached stage are bound to."""
     found: list[ThreadAxis] = []
-    place = stage.attachment
-    while place is not None:
-        until = place.stage.leaf_axes.index(place.axis) + 1
-        bindings = place.stage.bindings
-        found += [bindings[leaf] for leaf in place.stage.leaf_axes[:until] if leaf in bindings]
-        place = place.stage.attachment
+    while stage.attachment is not None:
+        place = stage.attachment
+        stage = place.stage
+        until = stage.leaf_axes.index(place.axis) + 1
+        found += [
+            stage.bindings[leaf] for leaf in stage.leaf_axes[:until] if leaf in stage.bindings
+        ]
+    if stage.last_block_of is not None:
+        producer = stage.last_block_of
+        found += [producer.bindings[leaf] for leaf in block_leaves(producer)]
     return found
+
+
+def block_leaves(stage: Stage) -> list[Axis]:
+    """Return the leaves of a stage that are bound to blocks."""
+    return [a for a in stage.leaf_axes if a in stage.bindings and stage.bindings[a].is_block]
 
 
 def _sharers(stage: Stage) -> set[Var]:
@@ -161,10 +176,28 @@ def _sharers(stage: Stage) -> set[Var]:
 
     Memory of a block is filled for all its threads, global memory for all blocks as well.
     """
-    if stage.scope not in ("shared", "global"):
-        return set()
-    threads = threads_around(stage)
-    return {t.var for t in threads if stage.scope == "global" or not t.is_block}
+    scope = scope_of(stage)
+    return {
+        t.var
+        for t in threads_around(stage)
+        if scope == "global"
+        or (t.is_thread and scope in ("shared", "warp", "cluster"))
+        or (scope == "cluster" and not t.is_block)
+    }
+
+
+def scope_of(stage: Stage) -> Scope | None:
+    """Return the memory of a stage: as chosen, or as the threads around it suggest.
+
+    Inside loops over blocks only, that is the block's; inside loops over threads, the thread's.
+    None where there are no such loops.
+    """
+    if stage.scope is not None:
+        return stage.scope
+    around = threads_around(stage)
+    if any(t.is_thread for t in around):
+        return "local"
+    return "shared" if around else None
 
 
 def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> Region:

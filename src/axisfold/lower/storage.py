@@ -83,18 +83,20 @@ def any_argument(tensor: Tensor) -> Storage:
     return Storage(buffer, zeros)
 
 
-def temporary(tensor: Tensor, stage: Stage, region: Sequence[tuple[Expr, Expr]]) -> Storage:
+def temporary(
+    tensor: Tensor, stage: Stage, region: Sequence[tuple[Expr, Expr]], scope: Scope | None
+) -> Storage:
     """Return storage for a region of an intermediate tensor.
 
-    Where set_scope did not say it, small constant regions inside a loop are ``local``: in
-    registers or on the stack; all others are ``global``, on the heap.
+    Where neither set_scope nor threads say it, small constant regions inside a loop are
+    ``local``: in registers or on the stack; all others are ``global``, on the heap.
     """
     shape = tuple(extent for _, extent in region)
     strides = _aligned_strides(stage, shape)
     facts = Facts(align=64)
     local = Buffer(tensor.name, tensor.dtype, shape, strides, scope="local", facts=facts)
     inferred: Scope = "local" if stage.attachment is not None and local.is_on_stack else "global"
-    buffer = replace(local, scope=stage.scope or inferred)
+    buffer = replace(local, scope=scope or inferred)
     return Storage(buffer, tuple(low for low, _ in region))
 
 

@@ -10,7 +10,7 @@ from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load
-from axisfold.ir.stmt import Allocate, AllReduce, For, If, Stmt
+from axisfold.ir.stmt import Allocate, AllReduce, For, If, Level, Stmt
 from axisfold.ir.walk import post_order
 from axisfold.lower.reduction import guarded_update, split_condition, store_all
 from axisfold.lower.storage import Storage
@@ -49,7 +49,10 @@ class CrossThread:
         for storage in reversed([*partial, *totals]):
             body = Allocate(storage.buffer, body)
         for leaf in reversed(self.bound):
-            body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body))
+            condition = None
+            if leaf in self.perhaps_none:
+                condition = simplify(nest.builder.lowered(nest.bounds.extents[leaf]) >= 1)
+            body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body, condition))
             if leaf in self.perhaps_none and isinstance(body, For):
                 body = replace(body, extent=simplify(build.maximum(body.extent, 1)))
         return body
@@ -58,11 +61,7 @@ class CrossThread:
         """Return guards of loops that may have no round: their thread 0 stores the identity."""
         nest = self.nest
         extents = nest.bounds.extents
-        self.perhaps_none = [
-            leaf
-            for leaf in self.bound
-            if not can_prove(extents[leaf] >= 1) and not nest.builder.holds_stages(nest.stage)
-        ]
+        self.perhaps_none = [leaf for leaf in self.bound if not can_prove(extents[leaf] >= 1)]
         variables = {leaf: nest.stage.loop_var(leaf) for leaf in self.perhaps_none}
         return [build.cast(extents[a].dtype, v) < extents[a] for a, v in variables.items()]
 
@@ -97,7 +96,26 @@ class CrossThread:
                 build.if_then_else(condition, nest.resolve(e), start)
                 for e, start in zip(self.reduction.source, combiner.identity, strict=True)
             ]
-        return AllReduce(combiner, tuple(values), condition, targets, threads)
+        units = {nest.stage.bindings[leaf].tag.partition(".")[0] for leaf in self.bound}
+        level: Level = "block"
+        if "blockIdx" in units:
+            level = "grid"
+        elif "clusterCtaIdx" in units:
+            level = "cluster"
+        return AllReduce(
+            combiner, tuple(values), condition, targets, threads, level, self._style(),
+            broadcast=self.is_private,
+        )  # fmt: skip
+
+    @property
+    def is_private(self) -> bool:
+        """Whether each thread keeps the result for itself."""
+        return all(t.buffer.scope == "local" for t in self.nest.targets())
+
+    def _style(self) -> str:
+        """Return the style that a pragma of a bound axis asks for."""
+        styles = [self.nest.stage.pragmas.get(leaf, {}).get("reduce_style") for leaf in self.bound]
+        return next((str(style) for style in styles if style), "")
 
     def _condition(self) -> Expr:
         """Return under which condition a thread has an element.
@@ -119,7 +137,9 @@ class CrossThread:
         indices = [nest.bounds.values[axis.var] for axis in stage.op.axis]
         loads = [t.load([build.const(0)]) for t in totals]
         body = store_all(nest.targets(), indices, loads)
-        first = [stage.bindings[leaf].var.equal(0) for leaf in self.bound]
+        bound = [] if self.is_private else [stage.bindings[leaf] for leaf in self.bound]
+        # Which block stores what blocks have combined, the all-reduce says.
+        first = [thread.var.equal(0) for thread in bound if not thread.is_block]
         inside = [nest.builder.lowered(g) for g in nest.guards if nest.is_data_guard(g)]
         conditions = [*first, *inside]
         if stage.store_predicate is not None and stage.store_predicate not in first:

@@ -34,6 +34,7 @@ from axisfold.ir.stmt import (
 from axisfold.ir.walk import rewrite, uses
 from axisfold.passes.copying import renamed_loops
 from axisfold.passes.rewriter import StmtRewriter, substatements
+from axisfold.passes.threads import has_meeting, thread_vars
 
 # Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
 # Beyond this many copies compiling takes seconds, and beyond this many stores the program leaves
@@ -72,8 +73,8 @@ def partition_loops(kernel: Kernel) -> Kernel:
 class _Found:
     """A guard inside a loop, with the domains of the loops between.
 
-    ``inner`` are the variables of these loops, ``serial`` those of the serial and parallel
-    ones among them.
+    ``inner`` are the variables of these loops, and of threads that must agree; ``serial`` those of
+    the serial and parallel ones among them.
     """
 
     condition: Expr
@@ -86,15 +87,22 @@ class _Partition(StmtRewriter):
     def __init__(self) -> None:
         super().__init__()
         self.copies = 1
+        self.threads: frozenset[Var] = frozenset()
+
+    def visit_launch(self, launch: Launch) -> Stmt:
+        self.threads = thread_vars(launch)
+        return super().visit_launch(launch)
 
     def visit_for(self, loop: For) -> Stmt:
         if loop.kind not in _SPLIT or loop.stop is not None:
             return super().visit_for(loop)
         inside = self.bounds.extended(loop.var, loop.min, loop.extent)
+        # Where threads meet, all of them make the same rounds.
+        moving = self.threads if has_meeting(loop.body) else frozenset()
         # A guard is taken out of the innermost serial loop that moves it: less code doubles.
         guards = [
             g
-            for g in _guards(loop.body, _Found(build.TRUE, inside))
+            for g in _guards(loop.body, _Found(build.TRUE, inside, moving))
             if not uses(g.condition, g.serial)
         ]
         edges = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two pipelines, in order."""
+"""The pipelines, in order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from axisfold.ir.verify import verify
 from axisfold.lower.program import lower_schedule
 from axisfold.passes.align_accesses import align_accesses
 from axisfold.passes.apply_pragmas import apply_pragmas
+from axisfold.passes.expand_all_reduce import expand_all_reduce
 from axisfold.passes.hoist_allocations import hoist_allocations
+from axisfold.passes.launch_threads import launch_threads
+from axisfold.passes.limits import check_limits
 from axisfold.passes.partition_loops import partition_loops
+from axisfold.passes.place_barriers import place_barriers
+from axisfold.passes.place_shared import place_shared
 from axisfold.passes.serialize_nested import serialize_nested
 from axisfold.passes.simplify_program import simplify_program
 from axisfold.passes.unroll_loops import unroll_loops
 from axisfold.passes.vectorize_loops import vectorize_loops
 from axisfold.passes.widen_indices import widen_indices
 from axisfold.schedule.schedule import Schedule
+from axisfold.target import Target
 from axisfold.tensor.tensor import Tensor
 
 Pass = Callable[[Kernel], Kernel]
@@ -50,6 +56,26 @@ DEVICE: Final[tuple[Pass, ...]] = (
     unroll_loops,
 )
 
+THREADS: Final[tuple[Pass, ...]] = (
+    apply_pragmas,
+    # Threads are started around whole nests; what is left are loops of one thread.
+    launch_threads,
+    hoist_allocations,
+    # While all-reduces are single steps, and an index is still one function of thread and loops.
+    place_barriers,
+    # From here as for a CPU: the interior of a thread's loop, its lanes, their addresses.
+    partition_loops,
+    vectorize_loops,
+    align_accesses,
+    # Whole steps of all threads become shuffles and shared memory, with barriers of their own.
+    expand_all_reduce,
+    # All memory of the block is known now.
+    place_shared,
+    widen_indices,
+    simplify_program,
+    unroll_loops,
+)
+
 
 def legible(
     schedule: Schedule,
@@ -70,6 +96,21 @@ def legible(
 def device(kernel: Kernel) -> Kernel:
     """Return the program that code generation takes."""
     return _run(DEVICE, kernel, "device")
+
+
+def threads(kernel: Kernel, target: Target) -> Kernel:
+    """Return the program of launches that GPUs, and the simulator of one, take.
+
+    Raises
+    ------
+    UnsupportedError
+        What :func:`axisfold.passes.launch_threads.launch_threads`,
+        :func:`axisfold.passes.place_barriers.place_barriers` and
+        :func:`axisfold.passes.limits.check_limits` refuse.
+    """
+    result = _run(THREADS, kernel, "threads")
+    check_limits(result, target)
+    return result
 
 
 def _run(passes: Sequence[Pass], kernel: Kernel, level: Any) -> Kernel:

@@ -16,6 +16,7 @@ from axisfold.schedule.primitives.compute_root import compute_root
 from axisfold.schedule.primitives.create_group import Group, create_group
 from axisfold.schedule.primitives.double_buffer import double_buffer
 from axisfold.schedule.primitives.fuse import fuse
+from axisfold.schedule.primitives.last_block import last_block
 from axisfold.schedule.primitives.parallel import parallel
 from axisfold.schedule.primitives.pragma import pragma
 from axisfold.schedule.primitives.reorder import reorder
@@ -51,6 +52,7 @@ PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {
     "compute_inline": compute_inline,
     "compute_root": compute_root,
     "double_buffer": double_buffer,
+    "last_block": last_block,
     "pragma": pragma,
     "set_scope": set_scope,
     "set_store_predicate": set_store_predicate,

@@ -130,6 +130,10 @@ class Stage:
         Hints by leaf and kind.
     bindings
         Leaves whose rounds are threads or blocks.
+    is_last_block
+        Whether the last block folds what the blocks left, where reduce axes are bound to blocks.
+    last_block_of
+        The stage whose last block to finish computes this one, in its launch.
     """
 
     def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False) -> None:
@@ -140,6 +144,8 @@ class Stage:
         self.is_inlined = False
         self.scope: Scope | None = None
         self.is_double_buffered = False
+        self.is_last_block = False
+        self.last_block_of: Stage | None = None
         self.reset(op)
 
     def reset(self, op: Operation) -> None:
@@ -150,7 +156,7 @@ class Stage:
         self.loop_kinds: dict[Axis, LoopKind] = {}
         self.store_predicate: Expr | None = None
         self.alignments: dict[Axis, tuple[int, int]] = {}
-        self.pragmas: dict[Axis, dict[str, int]] = {}
+        self.pragmas: dict[Axis, dict[str, int | str]] = {}
         self.bindings: dict[Axis, ThreadAxis] = {}
 
     @property
@@ -274,6 +280,10 @@ class Stage:
     def bind(self, axis: Axis, thread: ThreadAxis) -> None:
         """Let threads take the rounds of a leaf; see the primitive ``bind``."""
         self.schedule.apply("bind", self, axis, thread)
+
+    def last_block(self, producer: Stage | None = None) -> None:
+        """Finish a fold over blocks in one launch; see the primitive ``last_block``."""
+        self.schedule.apply("last_block", self, producer)
 
     def tensorize(self, *_: Any) -> NoReturn:
         """Refuse.

@@ -125,7 +125,7 @@ class ThreadAxis(Operators):
     var
         The variable, named after the tag unless a name was given.
     tag
-        ``blockIdx.x`` … ``threadIdx.z``.
+        ``blockIdx.x`` … ``threadIdx.z``, or ``clusterCtaIdx.x`` … for the blocks of a cluster.
     extent
         Declared number of values, or None for that of the loops bound to it.
     """
@@ -141,8 +141,13 @@ class ThreadAxis(Operators):
 
     @property
     def is_block(self) -> bool:
-        """Whether it numbers blocks of threads rather than threads of a block."""
+        """Whether it numbers blocks, or clusters of them, rather than parts of one."""
         return self.tag.startswith("blockIdx")
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether it numbers threads of a block."""
+        return self.tag.startswith("threadIdx")
 
     def __axisfold_expr__(self) -> Expr:
         return self.var
@@ -158,7 +163,9 @@ class ThreadAxis(Operators):
         return f"ThreadAxis({self.tag})"
 
 
-THREAD_TAGS: Final = tuple(f"{unit}.{axis}" for unit in ("blockIdx", "threadIdx") for axis in "xyz")
+THREAD_TAGS: Final = tuple(
+    f"{unit}.{axis}" for unit in ("blockIdx", "clusterCtaIdx", "threadIdx") for axis in "xyz"
+)
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "") -> ThreadAxis:
@@ -169,7 +176,8 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "") -> ThreadAxis:
     dom
         None, an extent, a range ``(0, extent)``; or the tag, as in ``thread_axis("threadIdx.x")``.
     tag
-        ``blockIdx.{x,y,z}`` or ``threadIdx.{x,y,z}``.
+        ``blockIdx.{x,y,z}``, ``threadIdx.{x,y,z}``, or ``clusterCtaIdx.{x,y,z}``: the block
+        within its cluster; ``blockIdx`` then counts clusters.
     name
         Name of the variable, by default the tag.
 

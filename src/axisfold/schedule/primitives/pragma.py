@@ -19,6 +19,8 @@ KINDS: Final = {
     "auto_unroll_max_step": "unroll inner loops of constant extent, up to this many statements",
     "unroll_explicit": "whether unrolled loops are written out (1) or left to the compiler (0)",
 }
+# How the threads of a bound reduce axis combine their states.
+REDUCE_STYLES: Final = ("shuffle", "two-level", "interleaved", "adjacent")
 
 
 def pragma(schedule: Schedule, stage: Stage, axis: Axis, kind: str, value: Any = None) -> None:
@@ -40,13 +42,25 @@ def pragma(schedule: Schedule, stage: Stage, axis: Axis, kind: str, value: Any =
     1. ``axis`` is a leaf of the stage (S101, S102, S103).
     2. ``kind`` is known (S231).
     3. ``value`` is an integer >= 0 where the kind takes one (S232).
+    4. ``reduce_style`` on a bound reduce axis takes the name of a style (S233): ``shuffle``,
+       ``two-level``, ``interleaved`` or ``adjacent``.
     """
     leaf_position(stage, axis, "pragma")
     if kind in ("unroll", "vectorize"):
         (unroll if kind == "unroll" else vectorize)(schedule, stage, axis)
         return
+    if kind == "reduce_style":
+        if value not in REDUCE_STYLES:
+            raise ScheduleError(
+                f"pragma reduce_style of axis {axis.name!r} of stage {stage.name!r}: there is no "
+                f"style {value!r}.",
+                code="S233",
+                hint=f"Use one of {', '.join(REDUCE_STYLES)}.",
+            )
+        stage.pragmas.setdefault(axis, {})[kind] = value
+        return
     if kind not in KINDS:
-        known = ", ".join(["unroll", "vectorize", *KINDS])
+        known = ", ".join(["unroll", "vectorize", "reduce_style", *KINDS])
         raise ScheduleError(
             f"pragma of axis {axis.name!r} of stage {stage.name!r}: unknown kind {kind!r}.",
             code="S231",

@@ -19,9 +19,10 @@ SCOPES: Final[tuple[str, ...]] = get_args(Scope)
 def set_scope(schedule: Schedule, stage: Stage, scope: str) -> None:
     """Choose the memory of an intermediate tensor.
 
-    ``global``: seen by all threads; ``shared``: by the threads of a block; ``warp``: spread over
-    the registers of a warp; ``local``: of one thread, in registers or on its stack where the
-    extents are small constants.  By default it follows from where the stage is computed.
+    ``global``: seen by all threads; ``cluster``: by the blocks of a cluster; ``shared`` and
+    ``warp``: by the threads of a block; ``local``: of one thread, in registers or on its stack
+    where the extents are small constants.  By default it follows from where the stage is computed:
+    inside loops over blocks only it is shared, inside loops over threads local.
 
     Before::
 
@@ -34,7 +35,7 @@ def set_scope(schedule: Schedule, stage: Stage, scope: str) -> None:
     Preconditions
     -------------
     1. The stage is neither an output nor a placeholder (S191).
-    2. ``scope`` is one of the four (S192).
+    2. ``scope`` is one of these (S192).
     """
     check_intermediate(stage, "set_scope", "S191")
     check_scope(scope, f"set_scope of stage {stage.name!r}")

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The last block: what it computes when it finds that all others have finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from axisfold.analysis.bounds import Bounds, symbolic_bounds
+from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.dtypes import BOOL, INT64, UINT32
+from axisfold.errors import ScheduleError
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Expr, Load
+from axisfold.ir.stmt import Allocate, Barrier, Fence, If, Stmt, Ticket
+from axisfold.ir.walk import post_order, substitute
+from axisfold.lower.regions import (
+    StageBounds,
+    block_leaves,
+    enclosing_domains,
+    loop_domains,
+)
+from axisfold.schedule.primitives.compute_at import consumers
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.tensor import TensorLoad
+
+if TYPE_CHECKING:
+    from axisfold.lower.loops import Nest
+
+
+class LastBlock:
+    """What follows the work of a block: a ticket, and the rest if it was the last.
+
+    Attributes
+    ----------
+    depth
+        How many loops, all over blocks, lie around it.
+    perhaps_none
+        Leaves over blocks that may have no round; one block of them runs all the same, so that a
+        reduction of no elements is finished too.
+    guards
+        Conditions that such a block has an element.
+    """
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.stages = nest.builder.finished_by(nest.stage)
+        tags = {t.tag for stage in self.stages for t in stage.bindings.values()}
+        leaves = block_leaves(nest.stage)
+        self.depth = len(leaves)
+        bindings = nest.stage.bindings
+        self.shared = [leaf for leaf in leaves if bindings[leaf].tag in tags]
+        self.waiting = [leaf for leaf in leaves if bindings[leaf].tag not in tags]
+        extents = nest.bounds.extents
+        self.perhaps_none = [a for a in self.waiting if not can_prove(extents[a] >= 1)]
+        self.guards: list[Expr] = [
+            build.cast(extents[a].dtype, nest.stage.loop_var(a)) < extents[a]
+            for a in self.perhaps_none
+        ]
+
+    def build(self) -> Stmt:
+        """Return the statement that a block runs when its part is in memory."""
+        from axisfold.lower.loops import Nest  # noqa: PLC0415  (a nest inside a nest)
+
+        nest, name = self.nest, self.nest.stage.name
+        group, groups = self._flat(self.shared)
+        _, count = self._flat(self.waiting)
+        counter = Buffer(f"{name}.tickets", UINT32, (groups,))
+        nest.builder.counters.append(counter)
+        is_last = Buffer(f"{name}.is_last", BOOL, (build.const(1),), scope="shared")
+        rest = build.seq(*(Nest(nest.builder, stage).build() for stage in self.stages))
+        return Allocate(
+            is_last,
+            build.seq(
+                Fence(),
+                Barrier("block"),  # every thread has fenced what it wrote
+                Ticket(is_last, counter, group, count),
+                Barrier("block"),
+                If(Load(is_last, build.const(0)), rest),
+            ),
+        )
+
+    def _flat(self, leaves: list[Axis]) -> tuple[Expr, Expr]:
+        """Return the number of this block among some leaves' blocks, and their count."""
+        index: Expr = build.const(0, INT64)
+        total: Expr = build.const(1, INT64)
+        for leaf in leaves:
+            extent = build.cast(INT64, self.nest.builder.lowered(self.nest.bounds.extents[leaf]))
+            if leaf in self.perhaps_none:
+                extent = simplify(build.maximum(extent, 1))
+            index = index * extent + build.cast(INT64, self.nest.stage.loop_var(leaf))
+            total = total * extent
+        return index, total
+
+
+def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> None:
+    """Refuse folds over blocks that one launch cannot finish.
+
+    Raises
+    ------
+    ScheduleError
+        ``S264``: a reduce axis is bound to blocks without ``last_block``; ``S265``: a loop lies
+        outside of the loops over blocks that a last block finishes; ``S266``: the last block needs
+        what blocks that it does not wait for compute.
+    """
+    for stage in schedule.stages:
+        for leaf in block_leaves(stage):
+            if stage.touches(leaf, "reduce") and not stage.is_last_block:
+                tag = stage.bindings[leaf].tag
+                raise ScheduleError(
+                    f"reduce axis {leaf.name!r} of stage {stage.name!r} is bound to {tag}, and "
+                    "blocks cannot wait for each other.",
+                    code="S264",
+                    hint=f"Call s[{stage.name}].last_block(): the last block folds what the "
+                    "others left. Or factor the axis with rfactor.",
+                )
+        if stage.last_block_of is not None:
+            _check_order(stage, stage.last_block_of)
+            _check_parts(schedule, stage, bounds)
+
+
+def _check_order(stage: Stage, producer: Stage) -> None:
+    blocks = block_leaves(producer)
+    if not blocks or producer.leaf_axes[: len(blocks)] != blocks:
+        raise ScheduleError(
+            f"the last block of stage {producer.name!r} computes {stage.name!r}, but its outermost "
+            "loops are not the ones over blocks.",
+            code="S265",
+            hint="Bind axes to blockIdx and reorder them outwards.",
+        )
+
+
+def _check_parts(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> None:
+    """Refuse a last block that reads what other sets of blocks compute."""
+    producer = stage.last_block_of
+    assert producer is not None  # noqa: S101
+    tags = {t.tag for t in stage.bindings.values() if t.is_block}
+    shared = {
+        producer.loop_var(a) for a in block_leaves(producer) if producer.bindings[a].tag in tags
+    }
+    if not shared:
+        return
+    own = loop_domains(producer, bounds[producer])
+    made = [
+        symbolic_bounds(bounds[producer].values[axis.var], Bounds(own), set(own) - shared)
+        for axis in producer.op.axis
+    ]
+    tensors = {id(t) for t in (*producer.op.outputs, *producer.origin_op.outputs)}
+    for consumer in consumers(schedule, producer):
+        env = {**enclosing_domains(consumer, bounds), **loop_domains(consumer, bounds[consumer])}
+        for node in (n for e in consumer.op.body for n in post_order(e)):
+            if not isinstance(node, TensorLoad) or id(node.tensor) not in tensors:
+                continue
+            for index, (low, high), axis in zip(node.indices, made, producer.op.axis, strict=True):
+                place = substitute(index, bounds[consumer].values)
+                least, most = symbolic_bounds(place, Bounds(env), set(env) - shared)
+                last = build.minimum(most, axis.extent - 1)
+                inside = can_prove(least >= low) and (
+                    can_prove(most <= high) or can_prove(last <= high)
+                )
+                if not inside:
+                    raise ScheduleError(
+                        f"the last block of stage {producer.name!r} computes {stage.name!r}, which "
+                        f"reads axis {axis.name!r} of it beyond what blocks with the same "
+                        f"{', '.join(sorted(tags))} have computed.",
+                        code="S266",
+                        hint="Split and bind this axis in both stages alike.",
+                    )
