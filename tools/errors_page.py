@@ -26,6 +26,7 @@ AREAS = {
     "R": "Reducers",
     "S": "Schedules",
     "X": "Targets and resources",
+    "M": "Faults of threads, found by the simulator",
     "I": "Bugs of axisfold",
 }
 

@@ -3,7 +3,8 @@
 
 Wrong *use* (:class:`UserError`) and a *bug* of axisfold (:class:`InternalError`) are different
 branches of one root.  Each raise carries a stable ``code`` such as ``"S104"``: the letter names
-the area (A arguments, D dtypes, E expressions, I internal, R reducers, S schedules, X runtime).
+the area (A arguments, D dtypes, E expressions, I internal, M simulated machine, R reducers,
+S schedules, X runtime).
 """
 
 from __future__ import annotations
@@ -80,6 +81,10 @@ class ScheduleError(UserError, ValueError):
 
 class UnsupportedError(UserError, NotImplementedError):
     """The feature is outside what this target or release does."""
+
+
+class SimulationError(UserError):
+    """A program for threads did what a GPU would not report: a race, a divergent barrier, …."""
 
 
 class ResourceError(AxisfoldError, MemoryError):
