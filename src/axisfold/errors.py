@@ -83,12 +83,24 @@ class UnsupportedError(UserError, NotImplementedError):
     """The feature is outside what this target or release does."""
 
 
+class MissingDependencyError(UserError, ImportError):
+    """A package that an extra of axisfold brings is not installed."""
+
+
+class LaunchError(UserError):
+    """A kernel asks for more threads, blocks or memory than the device has."""
+
+
 class SimulationError(UserError):
     """A program for threads did what a GPU would not report: a race, a divergent barrier, …."""
 
 
 class ResourceError(AxisfoldError, MemoryError):
     """A kernel needed more memory than the machine gave it."""
+
+
+class DeviceError(AxisfoldError, RuntimeError):
+    """There is no GPU to use, or its driver returned an error."""
 
 
 class CompileError(AxisfoldError):
