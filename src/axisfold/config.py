@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,9 +26,13 @@ class Config:
     ----------
     verify
         Check every program after every pass (``AXISFOLD_VERIFY``); the tests turn it on.
+    cache_dir
+        Folder of compiled programs (``AXISFOLD_CACHE_DIR``), by default ``axisfold`` in the
+        user's cache folder; None keeps them in memory only.
     """
 
     verify: bool = field(default_factory=lambda: _flag("AXISFOLD_VERIFY"))
+    cache_dir: Path | None = field(default_factory=lambda: cache_folder(os.environ))
     _threads: int | None = field(default=None, init=False, repr=False)
     _watchers: list[Callable[[int], None]] = field(default_factory=list, init=False, repr=False)
 
@@ -76,6 +80,28 @@ def _thread_count(value: Any, name: str) -> int:
             "use take part.",
         )
     return value
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return the folder of compiled programs; None where the user has no home.
+
+    Parameters
+    ----------
+    environment
+        Environment variables: ``AXISFOLD_CACHE_DIR`` (set to nothing: no folder), or the place
+        that the system's convention names.
+    """
+    given = environment.get("AXISFOLD_CACHE_DIR")
+    if given is not None:
+        return Path(given).absolute() if given else None
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        base = Path(environment.get(name, ""))
+        if base.is_absolute():  # the convention: any other value is ignored
+            return base / "axisfold"
+    try:
+        return Path.home() / ".cache" / "axisfold"
+    except RuntimeError:
+        return None
 
 
 def available_cpus() -> int:

@@ -14,6 +14,7 @@ from axisfold.ir.buffer import Buffer, Facts
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
 from axisfold.ir.stmt import Kernel
 from axisfold.ir.walk import post_order
+from axisfold.runtime.placement import is_on_gpu
 
 Array = np.ndarray[Any, Any]
 
@@ -32,19 +33,14 @@ def check_arrays(kernel: Kernel, arrays: Sequence[Any]) -> dict[Var, int]:
     ------
     ArgumentError
         ``A201``: wrong number of arguments; ``A202``: not an array; ``A204``: read-only output;
-        ``A205``: an output overlaps another argument or itself.
+        ``A205``: an output overlaps another argument or itself; ``A208``: in a GPU's memory.
     DTypeError
         ``D201``: wrong dtype.
     ShapeError
         ``A203``: wrong rank; ``A206``: wrong extent; ``A207``: an extent that is no multiple of
         the declared divisor.
     """
-    if len(arrays) != len(kernel.params):
-        raise ArgumentError(
-            f"{kernel.name} takes {len(kernel.params)} arrays "
-            f"({', '.join(b.name for b in kernel.params)}), but {len(arrays)} were given.",
-            code="A201",
-        )
+    check_count(kernel, arrays)
     extents: dict[Var, int] = {}
     for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
         label = f"argument {position} ({buffer.name})"
@@ -58,7 +54,46 @@ def check_arrays(kernel: Kernel, arrays: Sequence[Any]) -> dict[Var, int]:
     return extents
 
 
+def check_count(kernel: Kernel, arrays: Sequence[Any]) -> None:
+    """Refuse another number of arguments than the kernel takes.
+
+    Raises
+    ------
+    ArgumentError
+        ``A201``: always that.
+    """
+    if len(arrays) != len(kernel.params):
+        raise ArgumentError(
+            f"{kernel.name} takes {len(kernel.params)} arrays "
+            f"({', '.join(b.name for b in kernel.params)}), but {len(arrays)} were given.",
+            code="A201",
+        )
+
+
+def check_dtype(label: str, buffer: Buffer, given: str, *, is_output: bool) -> None:
+    """Refuse a dtype, by its name, that is not the one of a buffer.
+
+    Raises
+    ------
+    DTypeError
+        ``D201``: always that.
+    """
+    if given != buffer.dtype.name:
+        hint = f"Convert it with .astype('{buffer.dtype}')."
+        raise DTypeError(
+            f"{label} has dtype {given}, but the kernel was built for {buffer.dtype}.",
+            code="D201",
+            hint="Pass an array of that dtype." if is_output else hint,
+        )
+
+
 def _check_array(label: str, buffer: Buffer, array: Any, *, is_output: bool) -> None:
+    if is_on_gpu(array):
+        raise ArgumentError(
+            f"{label} is in the memory of a GPU, but the function was built for the CPU.",
+            code="A208",
+            hint="Copy it to the host, as by x.cpu() or cupy.asnumpy(x), or build for 'cuda'.",
+        )
     if not isinstance(array, np.ndarray):
         raise ArgumentError(
             f"{label} is a {type(array).__name__}, not a NumPy array.",
@@ -72,13 +107,8 @@ def _check_array(label: str, buffer: Buffer, array: Any, *, is_output: bool) -> 
             hint="Pass .filled(value), or fold .compressed().",
         )
     if array.dtype != buffer.dtype.to_numpy():
-        hint = f"Convert it with .astype('{buffer.dtype}')."
-        raise DTypeError(
-            f"{label} has dtype {array.dtype.str if not array.dtype.isnative else array.dtype}, "
-            f"but the kernel was built for {buffer.dtype}.",
-            code="D201",
-            hint="Pass an array of that dtype." if is_output else hint,
-        )
+        given = str(array.dtype) if array.dtype.isnative else array.dtype.str
+        check_dtype(label, buffer, given, is_output=is_output)
     if array.ndim != len(buffer.shape):
         raise ShapeError(
             f"{label} has {array.ndim} axes, but the kernel was built for {len(buffer.shape)}.",

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that programs need beside their arguments: one area per stream, one per graph.
+
+Work on one stream runs in order, so all programs on it share one area, which grows and is never
+cleared: partial results may be left in it, and counters are zero again after each program.  A
+graph is replayed at any time on any stream, so what is captured gets memory of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from axisfold.runtime.cuda.driver import Device, api, call, fail, relaxed
+
+# Streams whose area is kept; beyond it the one that waited longest loses its own.
+_MOST_AREAS: Final = 64
+_LEGACY: Final = (0, 1)
+
+
+@dataclass(slots=True)
+class _Memory:
+    address: int = 0
+    size: int = 0
+
+    def reserve(self, device: Device, stream: int, size: int, *, is_zeroed: bool) -> int:
+        """Return the address of at least ``size`` bytes, for work on the stream."""
+        if size <= self.size:
+            return self.address
+        wanted = max(size, 2 * self.size)
+        with relaxed():
+            address = _allocate(device, stream, wanted)
+            if is_zeroed:
+                call("cuMemsetD8Async", address, 0, wanted, stream)
+            before, self.address, self.size = self.address, address, wanted
+            if before:
+                _release(device, stream, before)
+        return address
+
+
+@dataclass(slots=True)
+class Area:
+    """The memory of one stream; the lock keeps the launches of one call together on it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    scratch: _Memory = field(default_factory=_Memory)
+    zeroed: _Memory = field(default_factory=_Memory)
+
+    def take(
+        self, device: Device, stream: int, scratch_bytes: int, zeroed_bytes: int
+    ) -> tuple[int, int]:
+        """Return the addresses of scratch and of zeroed memory; call it with the lock held."""
+        return (
+            self.scratch.reserve(device, stream, scratch_bytes, is_zeroed=False),
+            self.zeroed.reserve(device, stream, zeroed_bytes, is_zeroed=True),
+        )
+
+    def done(self) -> None:
+        """Say that the launches have been made."""
+
+
+@dataclass(slots=True)
+class GraphArea:
+    """Memory that belongs to the graph that a stream is captured into, for one call.
+
+    PyTorch's allocator keeps what is allocated during a capture for the graph alone.  In any
+    other capture the allocation becomes a node of the graph.
+    """
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    _tensor: Any = None
+    _node: tuple[int, int] | None = None
+
+    def take(
+        self, device: Device, stream: int, scratch_bytes: int, zeroed_bytes: int
+    ) -> tuple[int, int]:
+        """Return the addresses of scratch and of zeroed memory, which each replay clears."""
+        size = scratch_bytes + zeroed_bytes
+        torch = sys.modules.get("torch")
+        if torch is not None and _is_captured_by(torch, device.index, stream):
+            where = torch.device("cuda", device.index)
+            self._tensor = torch.empty(size, dtype=torch.uint8, device=where)
+            address = int(self._tensor.data_ptr())
+        else:
+            address = int(call("cuMemAllocAsync", size, stream))
+            self._node = address, stream
+        if zeroed_bytes:
+            call("cuMemsetD8Async", address + scratch_bytes, 0, zeroed_bytes, stream)
+        return address, address + scratch_bytes
+
+    def done(self) -> None:
+        """Say that the launches have been made: what the graph does next may use the memory."""
+        self._tensor = None
+        if self._node is not None:
+            call("cuMemFreeAsync", *self._node)
+
+
+def _is_captured_by(torch: Any, index: int, stream: int) -> bool:
+    is_capturing: bool = torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
+    return is_capturing and torch._C._cuda_getCurrentRawStream(index) == stream
+
+
+_areas: OrderedDict[tuple[int, int, int], Area] = OrderedDict()
+_areas_lock = threading.Lock()
+
+
+def area_of(device: Device, stream: int) -> Area | GraphArea:
+    """Return the memory for a call whose launches go to a stream of the current device."""
+    status, state = api().cuStreamIsCapturing(stream)
+    if status:
+        fail("cuStreamIsCapturing", status)
+    if state:
+        return GraphArea()
+    # A new stream may get the handle of one that is gone but whose work still runs; ids are unique.
+    is_legacy = stream in _LEGACY
+    key = (device.index, 0, 0) if is_legacy else (device.index, stream, _id_of(stream))
+    with _areas_lock:
+        area = _areas.setdefault(key, Area())
+        _areas.move_to_end(key)
+        oldest = _areas.popitem(last=False)[1] if len(_areas) > _MOST_AREAS else None
+    if oldest is not None:
+        _drop(oldest)
+    return area
+
+
+def _id_of(stream: int) -> int:
+    return int(call("cuStreamGetId", stream))
+
+
+def _drop(area: Area) -> None:
+    """Free the memory of a stream that may be gone; this waits for its work."""
+    with area.lock, relaxed():
+        for memory in (area.scratch, area.zeroed):
+            if memory.address:
+                call("cuMemFree", memory.address)
+                memory.address = memory.size = 0
+
+
+def _allocate(device: Device, stream: int, size: int) -> int:
+    if device.has_pools:
+        return int(call("cuMemAllocAsync", size, stream))
+    return int(call("cuMemAlloc", size))
+
+
+def _release(device: Device, stream: int, address: int) -> None:
+    """Free memory once the work before on the stream is done."""
+    if device.has_pools:
+        call("cuMemFreeAsync", address, stream)
+    else:
+        call("cuMemFree", address)
