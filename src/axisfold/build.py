@@ -13,9 +13,10 @@ from axisfold.codegen.llvm import PARALLEL, emit_kernel, scalar_parameters, symb
 from axisfold.errors import UnsupportedError
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
-from axisfold.passes.pipelines import device, legible
+from axisfold.passes.pipelines import device, legible, threads
 from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
 from axisfold.runtime.cpu import MachineCode, compile_llvm
+from axisfold.runtime.simulated import Program, SimFunction
 from axisfold.runtime.threads import check_status, pool
 from axisfold.schedule.schedule import Schedule
 from axisfold.target import Target, parse
@@ -179,6 +180,10 @@ def build(  # type: ignore[overload-overlap]
     schedule: Schedule, args: Sequence[Any], target: Literal["c"], name: str = ...
 ) -> CSource: ...
 @overload
+def build(  # type: ignore[overload-overlap]
+    schedule: Schedule, args: Sequence[Any], target: Literal["sim"], name: str = ...
+) -> SimFunction: ...
+@overload
 def build(
     schedule: Schedule, args: Sequence[Any], target: Target | str = ..., name: str = ...
 ) -> Function: ...
@@ -187,7 +192,7 @@ def build(
     args: Sequence[Any],
     target: Target | str = "llvm",
     name: str = "default_function",
-) -> Function | CSource:
+) -> Function | CSource | SimFunction:
     """Compile a schedule.
 
     Parameters
@@ -197,7 +202,8 @@ def build(
     args
         Placeholders and outputs in calling order.
     target
-        What to compile for: ``"llvm"`` to run here, ``"c"`` for source.
+        What to compile for: ``"llvm"`` to run here, ``"c"`` for source, ``"sim"`` to run bound
+        axes as the threads of a simulated GPU.
     name
         Symbol of the function.
 
@@ -205,14 +211,19 @@ def build(
     -------
     Function
         Call it with one NumPy array for each of ``args``.  Extents are bound from shapes.
-        For target ``"c"`` a :class:`CSource`, of which ``source()`` is the program.
+        For target ``"c"`` a :class:`CSource`, of which ``source()`` is the program; for ``"sim"``
+        a :class:`axisfold.runtime.simulated.SimFunction`.
 
     Raises
     ------
     UnsupportedError
-        ``X103``: a loop is bound to a thread axis, and the target has no such threads.
+        ``X103``: a loop is bound to a thread axis, and the target has no such threads; what
+        :func:`axisfold.passes.pipelines.threads` refuses.
     """
     chosen = parse(target)
+    if chosen.kind == "sim":
+        programs = [_threaded(schedule, args, name, chosen, any_layout=a) for a in (False, True)]
+        return SimFunction(programs[0], programs[1], chosen)
     _check_unbound(schedule, chosen)
     declared = Compiled(legible(schedule, args, name))
     if chosen.kind == "c":
@@ -220,6 +231,13 @@ def build(
     general = Compiled(legible(schedule, args, name, any_layout=True))
     _ = declared.entry  # compile now, so that the first call is as fast as the others
     return Function(declared, general, chosen)
+
+
+def _threaded(
+    schedule: Schedule, args: Sequence[Any], name: str, target: Target, *, any_layout: bool
+) -> Program:
+    ir = legible(schedule, args, name, any_layout=any_layout, target=target)
+    return Program(ir, threads(ir, target))
 
 
 def _check_unbound(schedule: Schedule, target: Target) -> None:

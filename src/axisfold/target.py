@@ -42,6 +42,13 @@ class Target:
         """Whether programs are launched on blocks of threads."""
         return self.kind == "sim"
 
+    def limit(self, tag: str) -> int:
+        """Return how many values a hardware index such as ``threadIdx.x`` may have."""
+        unit, axis = tag.split(".")
+        if unit == "clusterCtaIdx":
+            return self.max_cluster
+        return (self.max_block if unit == "threadIdx" else self.max_grid)["xyz".index(axis)]
+
     def __str__(self) -> str:
         return self.kind
 

@@ -27,10 +27,11 @@ from axisfold.lower.regions import (
 from axisfold.lower.storage import Storage, temporary
 from axisfold.lower.tails import guard_level, stage_guards
 from axisfold.lower.thread_axes import with_one_axis_per_tag, with_shared_work
-from axisfold.lower.threads import CrossThread
+from axisfold.lower.threads import CrossThread, check_thread_extent
 from axisfold.schedule.relations import axis_values
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
+from axisfold.target import Target
 from axisfold.tensor.axis import Axis, ThreadAxis
 from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import Tensor, TensorLoad
@@ -45,9 +46,17 @@ class LoopBuilder:
         The stages.
     arguments
         Storage of the tensors that the caller binds.
+    target
+        What the program is for, if that is known: its limits are checked where axes have names.
     """
 
-    def __init__(self, schedule: Schedule, arguments: Mapping[Tensor, Storage]) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        arguments: Mapping[Tensor, Storage],
+        target: Target | None = None,
+    ) -> None:
+        self.target = target
         schedule = with_one_axis_per_tag(inlined(schedule))
         check_attachments(schedule)
         bounds = infer_bounds(schedule)
@@ -218,6 +227,8 @@ class Nest:
             extent = simplify(build.maximum(extent, 1))
         thread = stage.bindings.get(leaf)
         if thread is not None:
+            if self.builder.target is not None:
+                check_thread_extent(stage, leaf, thread, extent, self.builder.target)
             return self._threads(thread, extent, body)
         kind = stage.loop_kind(leaf, extent)
         result: Stmt = For(var, build.const(0, var.dtype), extent, kind, body)

@@ -14,6 +14,7 @@ from axisfold.lower.divisors import with_divisors
 from axisfold.lower.loops import LoopBuilder
 from axisfold.lower.storage import Storage, any_argument, argument
 from axisfold.schedule.schedule import Schedule
+from axisfold.target import Target
 from axisfold.tensor.tensor import Operation, Tensor
 
 
@@ -24,6 +25,7 @@ def lower_schedule(
     *,
     any_layout: bool = False,
     compact: Collection[Tensor] = (),
+    target: Target | None = None,
 ) -> Kernel:
     """Return the loop nest of a schedule.
 
@@ -41,6 +43,9 @@ def lower_schedule(
     compact
         Tensors that the caller promises to bind to memory in C order without gaps, although
         their extents are variable.
+
+    target
+        What the program is for: limits on bound axes are checked then.
 
     Raises
     ------
@@ -66,7 +71,7 @@ def lower_schedule(
         t: any_argument(t) if any_layout else argument(t, is_compact=t in compact) for t in tensors
     }
     _check_complete(schedule, storage)
-    builder = LoopBuilder(schedule, _by_origin(schedule, storage))
+    builder = LoopBuilder(schedule, _by_origin(schedule, storage), target)
     outputs = tuple(s.buffer for t, s in storage.items() if t.op.body)
     kernel = Kernel(name, tuple(s.buffer for s in storage.values()), outputs, builder.build())
     kernel = with_divisors(kernel)

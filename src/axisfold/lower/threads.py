@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from axisfold.analysis.simplify import can_prove, simplify
+from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load
@@ -14,6 +15,9 @@ from axisfold.ir.stmt import Allocate, AllReduce, For, If, Level, Stmt
 from axisfold.ir.walk import post_order
 from axisfold.lower.reduction import guarded_update, split_condition, store_all
 from axisfold.lower.storage import Storage
+from axisfold.schedule.stage import Stage
+from axisfold.target import Target
+from axisfold.tensor.axis import Axis, ThreadAxis
 from axisfold.tensor.reduce import Reduce
 
 if TYPE_CHECKING:
@@ -145,3 +149,34 @@ class CrossThread:
         if stage.store_predicate is not None and stage.store_predicate not in first:
             conditions.append(nest.resolve(stage.store_predicate))
         return If(build.all_of(conditions), body)
+
+
+def check_thread_extent(
+    stage: Stage, leaf: Axis, thread: ThreadAxis, extent: Expr, target: Target
+) -> None:
+    """Refuse an axis with more rounds than a target has threads or blocks.
+
+    Raises
+    ------
+    ScheduleError
+        ``S271``: the extent of threads, or of the blocks of a cluster, is not constant; ``S272``:
+        it is above the target's limit.
+    """
+    where = f"axis {leaf.name!r} of stage {stage.name!r} is bound to {thread.tag}"
+    rounds = build.as_int(simplify(extent))
+    if rounds is None:
+        if thread.is_block:
+            return
+        raise ScheduleError(
+            f"{where}, and its extent {extent} is not constant: a kernel is compiled for one "
+            "number of threads.",
+            code="S271",
+            hint="Split it by a constant factor and bind the inner part.",
+        )
+    limit = target.limit(thread.tag)
+    if rounds > limit:
+        raise ScheduleError(
+            f"{where} and has {rounds} rounds, but target {target} has at most {limit}.",
+            code="S272",
+            hint="Split it by a smaller factor.",
+        )

@@ -84,12 +84,15 @@ def legible(
     *,
     any_layout: bool = False,
     compact: Collection[Tensor] = (),
+    target: Target | None = None,
 ) -> Kernel:
     """Return the loop nest of a schedule as people read it: what ``lower`` prints.
 
     The parameters are those of :func:`axisfold.lower.program.lower_schedule`.
     """
-    kernel = lower_schedule(schedule, args, name, any_layout=any_layout, compact=compact)
+    kernel = lower_schedule(
+        schedule, args, name, any_layout=any_layout, compact=compact, target=target
+    )
     return _run(LEGIBLE, kernel, "loops")
 
 
