@@ -23,7 +23,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import children, post_order
 from axisfold.sim.accesses import Statements
 from axisfold.sim.binding import bind_scalars
 from axisfold.sim.faults import Faults, not_left_zero, outside_launch
@@ -150,7 +150,7 @@ class _Machine:
         if grid.is_empty:
             return
         faults = Faults(self.source, grid)
-        allocations = [n for n in post_order(launch.body) if isinstance(n, Allocate)]
+        allocations = allocated(launch.body)
         addresses = place(launch, allocations, self.scalars, faults)
         narrator = None if self.observer is None else Narrator(self.observer, self.source, grid)
         if narrator is not None:
@@ -192,6 +192,18 @@ def written_buffers(root: Stmt) -> set[Buffer]:
             found.add(node.buffer)
         elif isinstance(node, Shuffle | Ticket):
             found.add(node.target)
+    return found
+
+
+def allocated(root: Stmt) -> list[Allocate]:
+    """Return the allocations in a statement, in the order of the program."""
+    found: list[Allocate] = []
+    waiting = [root]
+    while waiting:
+        stmt = waiting.pop()
+        if isinstance(stmt, Allocate):
+            found.append(stmt)
+        waiting.extend(c for c in reversed(children(stmt)) if isinstance(c, Stmt))
     return found
 
 
