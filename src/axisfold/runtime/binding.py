@@ -227,6 +227,18 @@ def bind_layout(kernel: Kernel, arrays: Sequence[Array], known: dict[Var, int]) 
     return values
 
 
+def carry_over(before: Kernel, after: Kernel, values: Mapping[Var, int]) -> dict[Var, int]:
+    """Return the values under the variables that a pipeline has put in place of a kernel's."""
+    return {
+        new: values[old]
+        for source, target in zip(before.params, after.params, strict=True)
+        for old, new in zip(
+            (*source.shape, *source.strides), (*target.shape, *target.strides), strict=True
+        )
+        if isinstance(old, Var) and isinstance(new, Var)
+    }
+
+
 def _has_facts(facts: Facts, array: Array) -> bool:
     """Return whether an array keeps what was promised of it."""
     if facts.align and array.ctypes.data % facts.align:

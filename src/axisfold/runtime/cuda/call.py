@@ -13,6 +13,7 @@ from axisfold.ir.stmt import Kernel
 from axisfold.runtime.binding import (
     LayoutMismatch,
     bind_layout,
+    carry_over,
     check_arrays,
     check_count,
     check_dtype,
@@ -152,7 +153,8 @@ class Caller:
         except LayoutMismatch:
             version = self.general
             values = bind_layout(version.ir, shadows, extents)
-        return version.program.configure(values, device(where))
+        program = version.program
+        return program.configure(carry_over(version.ir, program.kernel, values), device(where))
 
 
 def _stream_of(arrays: Sequence[Any]) -> Callable[[], int]:

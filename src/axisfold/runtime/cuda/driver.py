@@ -159,6 +159,11 @@ class Device:
         return int(call("cuDeviceGetAttribute", kind, self.index))
 
     @cached_property
+    def context_handle(self) -> int:
+        """The primary context as an integer."""
+        return int(self.context)
+
+    @cached_property
     def capability(self) -> tuple[int, int]:
         """Its compute capability, (9, 0) for sm_90."""
         return (

@@ -223,17 +223,27 @@ class Bound:
         """
         if not self.launches:
             return
-        launch = api().cuLaunchKernel
-        with self.device.current():
-            if not self.scratch_bytes and not self.zeroed_bytes:
-                places = [*addresses, *(0 for _ in self.offsets)]
-                for step in self.launches:
-                    step.run(launch, places, stream)
-                return
-            area = area_of(self.device, stream)
-            with area.lock:
-                bases = area.take(self.device, stream, self.scratch_bytes, self.zeroed_bytes)
-                places = [*addresses, *(bases[zeroed] + start for zeroed, start in self.offsets)]
-                for step in self.launches:
-                    step.run(launch, places, stream)
-                area.done()
+        driver = api()
+        status, current = driver.cuCtxGetCurrent()
+        if status:
+            fail("cuCtxGetCurrent", status)
+        if int(current) == self.device.context_handle:
+            self._launch(driver.cuLaunchKernel, addresses, stream)
+        else:
+            with self.device.current():
+                self._launch(driver.cuLaunchKernel, addresses, stream)
+
+    def _launch(self, launch: Any, addresses: Sequence[int], stream: int) -> None:
+        if not self.scratch_bytes and not self.zeroed_bytes:
+            if self.offsets:  # allocations of no bytes
+                addresses = [*addresses, *(0 for _ in self.offsets)]
+            for step in self.launches:
+                step.run(launch, addresses, stream)
+            return
+        area = area_of(self.device, stream)
+        with area.lock:
+            bases = area.take(self.device, stream, self.scratch_bytes, self.zeroed_bytes)
+            places = [*addresses, *[bases[zeroed] + start for zeroed, start in self.offsets]]
+            for step in self.launches:
+                step.run(launch, places, stream)
+            area.done()

@@ -109,25 +109,29 @@ _areas_lock = threading.Lock()
 
 def area_of(device: Device, stream: int) -> Area | GraphArea:
     """Return the memory for a call whose launches go to a stream of the current device."""
-    status, state = api().cuStreamIsCapturing(stream)
+    driver = api()
+    status, state = driver.cuStreamIsCapturing(stream)
     if status:
         fail("cuStreamIsCapturing", status)
     if state:
         return GraphArea()
-    # A new stream may get the handle of one that is gone but whose work still runs; ids are unique.
-    is_legacy = stream in _LEGACY
-    key = (device.index, 0, 0) if is_legacy else (device.index, stream, _id_of(stream))
+    key = (device.index, 0, 0)
+    if stream not in _LEGACY:
+        # A new stream may get the handle of one that is gone but whose work still runs.
+        status, unique = driver.cuStreamGetId(stream)
+        if status:
+            fail("cuStreamGetId", status)
+        key = (device.index, stream, unique)
     with _areas_lock:
-        area = _areas.setdefault(key, Area())
-        _areas.move_to_end(key)
+        area = _areas.get(key)
+        if area is not None:
+            _areas.move_to_end(key)
+            return area
+        area = _areas[key] = Area()
         oldest = _areas.popitem(last=False)[1] if len(_areas) > _MOST_AREAS else None
     if oldest is not None:
         _drop(oldest)
     return area
-
-
-def _id_of(stream: int) -> int:
-    return int(call("cuStreamGetId", stream))
 
 
 def _drop(area: Area) -> None:
