@@ -379,9 +379,11 @@ def test_s245_start_that_each_thread_would_count():
 def test_s246_ordered_reducer():
     last = te.comm_reducer(lambda a, b: b, lambda t: te.const(0, t), facts=["ordered"])
     s, B, k = one_row(last)
-    assert refused(s, "S246", lambda: s[B].bind(k, tx())) == (
-        "bind of axis 'k' of stage 'B': its reducer is ordered, and threads are combined in any "
-        "order."
+    _, inner = s[B].split(k, factor=2)
+    assert refused(s, "S246", lambda: s[B].bind(inner, tx())) == (
+        "bind of axis 'k.inner' of stage 'B': its reducer is ordered, and reduce axis 'k.outer' "
+        "outside of it is not bound, so that a thread would fold elements that are no neighbours. "
+        "Bind the outermost part of the axis, as split by nparts= makes it."
     )
 
 

@@ -102,7 +102,8 @@ def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Non
     Raises
     ------
     ScheduleError
-        ``S264``: a reduce axis is bound to blocks without ``last_block``; ``S265``: a loop lies
+        ``S264``: a reduce axis is bound to blocks without ``last_block``; ``S267``: it is folded
+        in a loop, so that blocks would take tickets of several rounds at a time; ``S265``: a loop lies
         outside of the loops over blocks that a last block finishes; ``S266``: the last block needs
         what blocks that it does not wait for compute.
     """
@@ -117,9 +118,25 @@ def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Non
                     hint=f"Call s[{stage.name}].last_block(): the last block folds what the "
                     "others left. Or factor the axis with rfactor.",
                 )
+            if stage.touches(leaf, "reduce"):
+                _check_no_loop(stage, leaf, bounds[stage])
         if stage.last_block_of is not None:
             _check_order(stage, stage.last_block_of)
             _check_parts(schedule, stage, bounds)
+
+
+def _check_no_loop(stage: Stage, reduced: Axis, bounds: StageBounds) -> None:
+    for leaf in stage.leaf_axes[: stage.leaf_axes.index(reduced)]:
+        is_loop = leaf not in stage.bindings and not build.is_const(bounds.extents[leaf], 1)
+        if is_loop or stage.attachment is not None:
+            around = f"the loop over {leaf.name!r}" if is_loop else "another stage"
+            raise ScheduleError(
+                f"reduce axis {reduced.name!r} of stage {stage.name!r} is bound to blocks inside "
+                f"{around}, where blocks are in different rounds at a time.",
+                code="S267",
+                hint="Bind the data axes too; or factor the reduction with rfactor and use "
+                f"s[{stage.name}].last_block(s[…]).",
+            )
 
 
 def _check_order(stage: Stage, producer: Stage) -> None:

@@ -163,7 +163,7 @@ def _fold_partials(team: Team, state: State, partials: list[Buffer], *, is_order
     count, size = team.block_count, build.const(team.size)
     step = Var("block", count.dtype)
     rounds = build.ceildiv(count, size)
-    rank = build.cast(count.dtype, team.rank)
+    rank = build.cast(count.dtype, team.ordered_rank if is_ordered else team.rank)
     which = rank * rounds + step if is_ordered else step * size + rank
     place = team.partial(which)
     other = [Load(p, place) for p in partials]

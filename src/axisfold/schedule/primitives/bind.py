@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
@@ -37,8 +37,10 @@ def bind(schedule: Schedule, stage: Stage, axis: Axis, thread: ThreadAxis) -> No
     3. The axis is not bound, vectorized, unrolled or parallel (S242), and no other leaf of the
        stage is bound to the same tag (S243).
     4. A declared extent of the thread axis is that of the axis, where both are constants (S244).
-    5. A bound reduce axis: the reduction has no ``init=`` (S245), its reducer is commutative
-       (S246), and every data axis lies outside all reduce axes (S247).
+    5. A bound reduce axis: the reduction has no ``init=`` (S245), and every data axis lies outside
+       all reduce axes (S247).  If its reducer is ordered, every thread folds neighbours, and
+       threads are combined in order: the reduce axes outside of it are bound already, to units no
+       smaller than its own (S246).
     6. The extent of the axis does not read another axis (S248): threads are started once.
     """
     leaf_position(stage, axis, "bind")
@@ -73,11 +75,11 @@ def bind(schedule: Schedule, stage: Stage, axis: Axis, thread: ThreadAxis) -> No
             hint="Split it by a constant and bind the inner part.",
         )
     if stage.touches(axis, "reduce"):
-        _check_reduction(stage, where)
+        _check_reduction(stage, axis, thread, where)
     stage.bindings[axis] = thread
 
 
-def _check_reduction(stage: Stage, where: str) -> None:
+def _check_reduction(stage: Stage, axis: Axis, thread: ThreadAxis, where: str) -> None:
     reduction: Any = stage.reduction
     if reduction.init:
         raise ScheduleError(
@@ -86,9 +88,26 @@ def _check_reduction(stage: Stage, where: str) -> None:
             hint="Fold the start in a stage of its own, or factor the axis first.",
         )
     if reduction.combiner.is_ordered:
-        raise ScheduleError(
-            f"{where}: its reducer is ordered, and threads are combined in any order.",
-            code="S246",
-        )
+        _check_order(stage, axis, thread, where)
     hint = "Reorder the data axes outwards first."
     check_data_outside(stage, stage.leaf_axes, where, "S247", hint)
+
+
+_UNITS: Final = ("blockIdx", "clusterCtaIdx", "threadIdx")
+
+
+def _check_order(stage: Stage, axis: Axis, thread: ThreadAxis, where: str) -> None:
+    """Refuse threads that would fold an ordered reduction out of order."""
+    unit = _UNITS.index(thread.tag.split(".")[0])
+    for leaf in stage.leaf_axes[: stage.leaf_axes.index(axis)]:
+        if not stage.touches(leaf, "reduce"):
+            continue
+        outer = stage.bindings.get(leaf)
+        if outer is None or _UNITS.index(outer.tag.split(".")[0]) > unit:
+            now = "not bound" if outer is None else f"bound to {outer.tag}"
+            raise ScheduleError(
+                f"{where}: its reducer is ordered, and reduce axis {leaf.name!r} outside of it is "
+                f"{now}, so that a thread would fold elements that are no neighbours.",
+                code="S246",
+                hint="Bind the outermost part of the axis, as split by nparts= makes it.",
+            )
