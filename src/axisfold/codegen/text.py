@@ -42,6 +42,7 @@ class Code:
 _INFIX: Final[dict[str, Binding]] = {
     "||": Binding.OR, "&&": Binding.AND,
     "&": Binding.BITS, "|": Binding.BITS, "^": Binding.BITS,
+    "<<": Binding.BITS, ">>": Binding.BITS,
     "<": Binding.COMPARISON, "<=": Binding.COMPARISON, ">": Binding.COMPARISON,
     ">=": Binding.COMPARISON, "==": Binding.COMPARISON, "!=": Binding.COMPARISON,
     "+": Binding.SUM, "-": Binding.SUM,

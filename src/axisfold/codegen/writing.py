@@ -154,6 +154,8 @@ class Writing:
                 return self.x.counters.get(node)
             case Const():
                 return int(node.value).bit_length()
+            case Binary(op="shl"):
+                return None
             case Binary():
                 if node.op in ("add", "sub"):
                     return max(known) + 1

@@ -64,6 +64,13 @@ def scalar_bounds(kernel: Kernel) -> Bounds:
     return bounds
 
 
+def hardware_extent(extent: Expr, bounds: Bounds) -> Expr:
+    """Return the extent of a hardware index, or that of the largest grid if it is not known."""
+    if constant_interval(extent, bounds).high < _BEYOND:
+        return extent
+    return build.const(_BEYOND - 1, extent.dtype)
+
+
 class _Pass(StmtRewriter):
     def __init__(self, bounds: Bounds) -> None:
         super().__init__()
@@ -92,7 +99,8 @@ class _Pass(StmtRewriter):
         outer, self.is_inside = self.bounds, True
         variables = []
         for var, extent in zip(launch.vars, launch.extents, strict=True):
-            variables.append(self._named(var, build.const(0, var.dtype), extent, is_known=True))
+            most = hardware_extent(extent, self.bounds)
+            variables.append(self._named(var, build.const(0, var.dtype), most, is_known=True))
         body = self.visit(launch.body)
         self.bounds, self.is_inside = outer, False
         if body is launch.body:
@@ -253,5 +261,7 @@ class _Narrowing:
 
 
 def _fits(node: Expr, bounds: Bounds) -> bool:
+    if isinstance(node, Cast) and node.value.dtype.element == INT32:
+        return True  # also where it is data
     found = constant_interval(node, bounds)
     return found.low >= -_BEYOND and found.high < _BEYOND

@@ -39,6 +39,8 @@ def emit_binary(helpers: Helpers, node: Binary, a: Code, b: Code, *, is_plain: b
         return helpers.call(op, dtype, a, b)
     if op in _INFIX:
         return infix(_INFIX[op], a, b)
+    if op in ("shl", "shr"):
+        return _shift(helpers, node, a, b)
     return _division(helpers, node, a, b, is_plain=is_plain)
 
 
@@ -47,6 +49,15 @@ def _wide(left: Expr, right: Expr, a: Code) -> Code:
     if isinstance(left, Const) and isinstance(right, Const):
         return cast(value_type(left.dtype), a)
     return a
+
+
+def _shift(helpers: Helpers, node: Binary, a: Code, b: Code) -> Code:
+    dtype, count = node.dtype, node.b
+    is_within = isinstance(count, Const) and 0 <= int(count.value) < dtype.bits >= 32
+    # Shifting to the left, C++17 keeps the sign in mind.
+    if is_within and (node.op == "shr" or dtype.kind == "uint"):
+        return infix("<<" if node.op == "shl" else ">>", a, b)
+    return helpers.call(node.op, dtype, a, b)
 
 
 def _division(helpers: Helpers, node: Binary, a: Code, b: Code, *, is_plain: bool) -> Code:
@@ -99,6 +110,9 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
     name, dtype = node.name, node.args[0].dtype
     if name == "likely":
         return args[0]
+    if name == "mulhi":
+        sign = "" if dtype.kind == "int" else "u"
+        return call(f"__{sign}mul{'64' if dtype.bits == 64 else ''}hi", *args)
     if name == "abs" and not dtype.is_float:
         return helpers.call("abs", dtype, args[0]) if dtype.kind == "int" else args[0]
     if node.dtype.element == BOOL:

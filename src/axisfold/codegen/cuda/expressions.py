@@ -6,7 +6,7 @@ from __future__ import annotations
 from axisfold.codegen.cuda import arithmetic
 from axisfold.codegen.cuda.helpers import Helpers
 from axisfold.codegen.cuda.lanes import Move
-from axisfold.codegen.cuda.spelling import is_half, memory_type, piece_type, value_type
+from axisfold.codegen.cuda.spelling import WIDEST, is_half, memory_type, piece_type, value_type
 from axisfold.codegen.text import (
     Code,
     Lines,
@@ -20,7 +20,7 @@ from axisfold.codegen.text import (
     total,
 )
 from axisfold.codegen.writing import Context
-from axisfold.dtypes import DType
+from axisfold.dtypes import INT32, DType
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -40,6 +40,8 @@ class Expressions(Context):
         Arguments with offsets in bytes, or whose elements may be misaligned.
     variables_of_one
         Local memory of one element: a variable in place of an array.
+    values
+        Local memory that holds values, not the bytes of memory: all but the lanes that are moved.
     """
 
     def __init__(self, names: Names, lines: Lines, helpers: Helpers) -> None:
@@ -47,6 +49,7 @@ class Expressions(Context):
         self.helpers = helpers
         self.bytewise: frozenset[Buffer] = frozenset()
         self.variables_of_one: set[Buffer] = set()
+        self.values: set[Buffer] = set()
 
     def kind(self, dtype: DType) -> str:
         """Return the type of a value."""
@@ -71,15 +74,37 @@ class Expressions(Context):
             case Call():
                 return arithmetic.emit_call(helpers, node, args)
             case Load():
-                return self._value_of(node.buffer.dtype, self._read(node, args[0]))
+                element = self._read(node, args[0])
+                return element if node.buffer in self.values else self._value_of(node, element)
             case _:
                 raise InternalError(f"{type(node).__name__} is no node of a program for CUDA")
 
-    def _value_of(self, dtype: DType, element: Code) -> Code:
+    def _value_of(self, node: Load, element: Code) -> Code:
         """Return the value of an element in memory."""
-        if dtype.is_bool:
+        if node.dtype.is_bool:
             return infix("!=", element, Code("0"))
-        return self.helpers.named("f16_value", element) if is_half(dtype) else element
+        return self.helpers.named("f16_value", element) if is_half(node.dtype) else element
+
+    def declare_local(self, buffer: Buffer, count: int, *, is_moved: bool) -> None:
+        """Append the declaration of registers."""
+        name = self.names.fresh(buffer.name)
+        self.pointers[buffer] = name
+        if is_moved:
+            self.lines.emit(f"__align__({WIDEST}) {memory_type(buffer.dtype)} {name}[{count}];")
+            return
+        self.values.add(buffer)
+        kind = value_type(buffer.dtype)
+        if count == 1:
+            self.variables_of_one.add(buffer)
+            self.lines.emit(f"{kind} {name};")
+        else:
+            self.lines.emit(f"{kind} {name}[{count}];")
+
+    def put_first(self, target: Buffer, value: Code) -> None:
+        """Append the assignment of a value to the first element of registers."""
+        self._put(
+            Store(target, build.const(0, INT32), build.const(0, target.dtype)), Code("0"), value
+        )
 
     def _read(self, node: Load, index: Code) -> Code:
         buffer = node.buffer
@@ -109,11 +134,13 @@ class Expressions(Context):
 
     def store(self, stmt: Store) -> None:
         """Append the assignment of a value to one element."""
-        buffer = stmt.buffer
         index, value = self.stored(stmt.index, stmt.value)
-        element = self._element(stmt, index)
-        if is_half(buffer.dtype):
-            value = self.helpers.named("f16_bits", value)
+        self._put(stmt, index, value)
+
+    def _put(self, stmt: Store, index: Code, value: Code) -> None:
+        buffer, element = stmt.buffer, self._element(stmt, index)
+        if is_half(buffer.dtype) and buffer not in self.values:
+            value = self.helpers.half_bits(value)
         if buffer in self.bytewise and not _is_aligned(stmt):
             stored = self.helpers.call("store", buffer.dtype, prefix("&", element), value)
             self.lines.emit(f"{stored};")

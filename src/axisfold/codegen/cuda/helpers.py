@@ -6,11 +6,12 @@ Each is one small function; a program gets those that it uses.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
 from axisfold.codegen.cuda.spelling import constant, memory_type, suffix, value_type
-from axisfold.codegen.text import Code, call
+from axisfold.codegen.text import Binding, Code, call
 from axisfold.dtypes import FLOAT32, SUPPORTED, DType, Scalar, highest, lowest
 
 _HEAD: Final = "static __device__ __forceinline__"
@@ -45,7 +46,8 @@ class Helpers:
         """Return a call of the helper of a kind for operands of a dtype."""
         name = f"{kind}_{suffix(dtype)}"
         if name not in self.functions:
-            self.functions[name] = _filled(_OPERATIONS[kind], name, dtype)
+            template = _OPERATIONS.get(name) or _OPERATIONS[kind]
+            self.functions[name] = _filled(template, name, dtype)
         return call(name, *args)
 
     def to_integer(self, source: DType, target: DType, value: Code) -> Code:
@@ -67,6 +69,24 @@ class Helpers:
         self._define(name)
         return call(name, *args)
 
+    def sources(self, text: str) -> list[str]:
+        """Return the source of what a text calls, in the order of definition."""
+        found: list[str] = []
+        for name, source in reversed(self.functions.items()):
+            if re.search(rf"\b{name}\b", text):
+                found.append(source)
+                text += source
+        return found[::-1]
+
+    def half_bits(self, value: Code) -> Code:
+        """Return the bits of a value in float16; to round it before would change nothing."""
+        rounding = "f16_round("
+        if value.binding == Binding.ATOM and value.text.startswith(rounding):
+            value = Code(value.text[len(rounding) - 1 :])
+            self._define("f16_bits")
+            return Code(f"f16_bits{value}")
+        return self.named("f16_bits", value)
+
     def _define(self, name: str) -> None:
         if name not in self.functions:
             needs, text = FUNCTIONS[name]
@@ -76,10 +96,14 @@ class Helpers:
 
 
 def _filled(template: str, name: str, dtype: DType) -> str:
-    """Put a name and types in a template: ``$T`` the type, ``$W`` the unsigned one to wrap in."""
+    """Put a name and types in a template: ``$T`` the type, ``$W`` the unsigned one to wrap in.
+
+    ``$B`` is the width in bits, ``$H`` what a device function begins with.
+    """
     wide = "u64" if dtype.bits == 64 else "u32"
     kind = memory_type(dtype) if "memcpy" in template else value_type(dtype)
     text = template.replace("$N", name).replace("$T", kind).replace("$W", wide)
+    text = text.replace("$B", str(dtype.bits))
     return text.replace("$H", _HEAD).strip("\n")
 
 
@@ -156,6 +180,27 @@ $H $T $N($T a, $T b) {{
 }}
 """
 
+_SHIFT_LEFT: Final = """
+/* a << b, wrapping around; 0 if b is negative or not less than the width. */
+$H $T $N($T a, $T b) {
+    return ($W)b < $Bu ? ($T)(($W)a << b) : 0;
+}
+"""
+
+_SHIFT_RIGHT: Final = """
+/* a >> b; all bits are the sign's if b is negative or not less than the width. */
+$H $T $N($T a, $T b) {
+    return ($T)(a >> (($W)b < $Bu ? (int)b : $B - 1));
+}
+"""
+
+_UNSIGNED_SHIFT_RIGHT: Final = """
+/* a >> b; 0 if b is not less than the width. */
+$H $T $N($T a, $T b) {
+    return b < $Bu ? ($T)(a >> b) : 0;
+}
+"""
+
 _EXTREME: Final = """
 $H $T $N($T a, $T b) {{
     return a {op} b ? a : b;
@@ -195,6 +240,9 @@ _OPERATIONS: Final[dict[str, str]] = {
     "remainder": _UNSIGNED_DIVISION.format(op="%"),
     "min": _EXTREME.format(op="<"),
     "max": _EXTREME.format(op=">"),
+    "shl": _SHIFT_LEFT,
+    "shr": _SHIFT_RIGHT,
+    **{f"shr_u{bits}": _UNSIGNED_SHIFT_RIGHT for bits in (8, 16, 32, 64)},
     "abs": _MAGNITUDE,
     "load": _LOAD,
     "store": _STORE,

@@ -24,7 +24,7 @@ from axisfold.codegen.cuda.spelling import WIDEST
 from axisfold.dtypes import INT32, DType
 from axisfold.errors import InternalError
 from axisfold.ir import build
-from axisfold.ir.buffer import Buffer, Facts
+from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
     Binary,
     Broadcast,
@@ -81,6 +81,12 @@ def move_of(stmt: Store) -> Move | None:
         pieces = _piece(value)
         return Move(value.buffer, value.index.base, stmt.buffer, pieces, True, value.cache)
     return Move(stmt.buffer, stmt.index.base, value.buffer, _piece(stmt), False, stmt.cache)
+
+
+def moved_registers(body: Stmt) -> frozenset[Buffer]:
+    """Return the registers that moves read or write."""
+    moves = (move_of(n) for n in post_order(body) if isinstance(n, Store))
+    return frozenset(move.registers for move in moves if move is not None)
 
 
 def _piece(access: Load | Store) -> int:
@@ -290,7 +296,7 @@ def _loop(roots: Sequence[Expr], body: Callable[[Var], Stmt]) -> Stmt:
 def _array(name: str, dtype: DType) -> Buffer:
     """Return registers for the lanes of a vector."""
     shape = (build.const(dtype.lanes, INT32),)
-    return Buffer(name, dtype.element, shape, scope="local", facts=Facts(align=WIDEST))
+    return Buffer(name, dtype.element, shape, scope="local")
 
 
 def _whole(array: Buffer) -> Ramp:

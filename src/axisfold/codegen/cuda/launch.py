@@ -10,9 +10,9 @@ from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.simplify import simplify
 from axisfold.codegen.cuda.expressions import Expressions, pointer_to
 from axisfold.codegen.cuda.helpers import Helpers
-from axisfold.codegen.cuda.lanes import move_of, split_lanes
+from axisfold.codegen.cuda.lanes import move_of, moved_registers, split_lanes
 from axisfold.codegen.cuda.shape import BlockShape
-from axisfold.codegen.cuda.spelling import RESERVED, WIDEST, is_half, memory_type, value_type
+from axisfold.codegen.cuda.spelling import RESERVED, memory_type, value_type
 from axisfold.codegen.text import Code, Lines, Names, call, cast
 from axisfold.codegen.writing import Writing
 from axisfold.errors import InternalError
@@ -36,6 +36,7 @@ from axisfold.ir.stmt import (
     Ticket,
 )
 from axisfold.ir.walk import post_order, uses
+from axisfold.passes.narrow_indices import hardware_extent
 
 # Longer ends of loops are computed once, before the loop.
 _LONG_END = 24
@@ -93,6 +94,7 @@ class _Launch:
         self.x.bytewise = _bytewise(self.body, self.buffers)
         self.x.bounds = bounds
         self.inputs = inputs
+        self.moved = moved_registers(self.body)
         self.computing: tuple[Buffer, ...] = ()
         for buffer in self.buffers:
             self.x.pointers[buffer] = self.names.fresh(buffer.name)
@@ -139,7 +141,8 @@ class _Launch:
             known = extent if isinstance(extent, Const) else None
             self.x.declare_counter(var, name, extent=known)
             self.x.counters[var] = min(self.x.counters[var], 31)
-            self.x.bounds = self.x.bounds.extended(var, build.const(0, var.dtype), extent)
+            most = build.cast(var.dtype, hardware_extent(extent, self.x.bounds))
+            self.x.bounds = self.x.bounds.extended(var, build.const(0, var.dtype), most)
             if uses(self.body, {var}):
                 value = Code(self.shape.index(tag))
                 self.lines.assign(f"const {value_type(var.dtype)} {name}", value)
@@ -275,21 +278,15 @@ class _Launch:
 
     def allocate(self, stmt: Allocate, *, is_top: bool) -> None:
         """Place memory: registers, or a part of the block's shared memory."""
-        buffer = stmt.buffer
-        kind, name = memory_type(buffer.dtype), self.names.fresh(buffer.name)
-        self.x.pointers[buffer] = name
+        buffer, x = stmt.buffer, self.x
         if buffer.scope == "local":
-            count = _count(buffer)
-            if count == 1:
-                self.x.variables_of_one.add(buffer)
-                self.lines.emit(f"{kind} {name};")
-            else:
-                aligned = "__align__(16) " if buffer.facts.align >= WIDEST else ""
-                self.lines.emit(f"{aligned}{kind} {name}[{count}];")
+            x.declare_local(buffer, _count(buffer), is_moved=buffer in self.moved)
         else:
             place = Code(f"shared + {stmt.offset}" if stmt.offset else "shared")
             if buffer.scope == "cluster":
                 place = self.helpers.named("of_first_block", place)
+            kind, name = memory_type(buffer.dtype), self.names.fresh(buffer.name)
+            x.pointers[buffer] = name
             self.lines.assign(f"{kind} *const {name}", pointer_to(kind, place))
         self.stmt(stmt.body, is_top=is_top)
 
@@ -304,9 +301,7 @@ class _Launch:
         found = call(f"__shfl_{mode}sync", mask, sent, lane, Code(str(stmt.width)))
         if is_narrow:
             found = cast(value_type(dtype), found)
-        if is_half(dtype):
-            found = self.helpers.named("f16_bits", found)
-        self.lines.assign(self._first(stmt.target), found)
+        x.put_first(stmt.target, found)
 
     def barrier(self, stmt: Barrier) -> None:
         match stmt.level:
@@ -324,14 +319,10 @@ class _Launch:
 
     def ticket(self, stmt: Ticket) -> None:
         x = self.x
-        index, total = x.offset(stmt.index), cast("u32", x.value(stmt.total))
+        index, total = x.offset(stmt.index), x.value(build.cast("uint32", stmt.total))
         counter = Code(f"&{x.pointers[stmt.counter]}[{index}]")
         taken = self.helpers.named("is_last_ticket", counter, total)
-        self.lines.assign(self._first(stmt.target), taken)
-
-    def _first(self, target: Buffer) -> str:
-        name = self.x.pointers[target]
-        return name if target in self.x.variables_of_one else f"{name}[0]"
+        x.put_first(stmt.target, taken)
 
 
 def _written(stmt: Stmt) -> dict[Buffer, None]:

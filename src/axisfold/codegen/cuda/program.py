@@ -106,9 +106,10 @@ def emit_program(kernel: Kernel) -> str:
     head = Lines()
     head.comment(f"{kernel.name}, written by axisfold; compile with {' '.join(OPTIONS)}")
     head.statements([*TYPEDEFS, ""])
-    for source in helpers.functions.values():
+    body = "\n".join(functions)
+    for source in helpers.sources(body):
         head.statements([*source.split("\n"), ""])
-    return head.text() + "\n".join(functions)
+    return head.text() + body
 
 
 def _function(
