@@ -35,7 +35,8 @@ class Narrator:
         """Tell that the launch begins."""
         grid = self.grid
         x, y, z = (a * b for a, b in zip(grid.clusters, grid.cluster, strict=True))
-        self.observer(Start(grid.launch, (x, y, z), grid.cluster, grid.block))
+        kernel = self.source.kernel
+        self.observer(Start(grid.launch, (x, y, z), grid.cluster, grid.block, kernel))
 
     def end(self) -> None:
         """Tell that the launch has ended."""

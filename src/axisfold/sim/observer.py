@@ -17,19 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.stmt import Launch, Level, ShuffleMode
+from axisfold.ir.stmt import Kernel, Launch, Level, ShuffleMode
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A launch begins; extents are of x, y and z."""
+    """A launch of a kernel begins; extents are of x, y and z.
+
+    ``kernel`` is the program as it runs, each of its statements an object of its own.
+    """
 
     launch: Launch
     grid: tuple[int, int, int]
     cluster: tuple[int, int, int]
     block: tuple[int, int, int]
+    kernel: Kernel
 
 
 @dataclass(frozen=True, slots=True)
