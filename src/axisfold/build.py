@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NoReturn, overload
 
-from axisfold.codegen import c
+from axisfold.codegen import c, cuda
 from axisfold.codegen.llvm import PARALLEL, emit_kernel, scalar_parameters, symbol
 from axisfold.errors import UnsupportedError
 from axisfold.ir.expr import Var
@@ -16,6 +16,10 @@ from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import device, legible, threads
 from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
 from axisfold.runtime.cpu import MachineCode, compile_llvm
+from axisfold.runtime.cuda.call import Version
+from axisfold.runtime.cuda.function import CudaFunction, this_arch
+from axisfold.runtime.cuda.hostplan import Entry
+from axisfold.runtime.cuda.program import Program as CudaProgram
 from axisfold.runtime.simulated import Program, SimFunction
 from axisfold.runtime.threads import check_status, pool
 from axisfold.schedule.schedule import Schedule
@@ -184,6 +188,10 @@ def build(  # type: ignore[overload-overlap]
     schedule: Schedule, args: Sequence[Any], target: Literal["sim"], name: str = ...
 ) -> SimFunction: ...
 @overload
+def build(  # type: ignore[overload-overlap]
+    schedule: Schedule, args: Sequence[Any], target: Literal["cuda"], name: str = ...
+) -> CudaFunction: ...
+@overload
 def build(
     schedule: Schedule, args: Sequence[Any], target: Target | str = ..., name: str = ...
 ) -> Function: ...
@@ -192,7 +200,7 @@ def build(
     args: Sequence[Any],
     target: Target | str = "llvm",
     name: str = "default_function",
-) -> Function | CSource | SimFunction:
+) -> Function | CSource | SimFunction | CudaFunction:
     """Compile a schedule.
 
     Parameters
@@ -203,7 +211,8 @@ def build(
         Placeholders and outputs in calling order.
     target
         What to compile for: ``"llvm"`` to run here, ``"c"`` for source, ``"sim"`` to run bound
-        axes as the threads of a simulated GPU.
+        axes as the threads of a simulated GPU, ``"cuda"`` to run them on one; with
+        ``"cuda -arch=sm_90"`` it compiles where there is none.
     name
         Symbol of the function.
 
@@ -212,10 +221,13 @@ def build(
     Function
         Call it with one NumPy array for each of ``args``.  Extents are bound from shapes.
         For target ``"c"`` a :class:`CSource`, of which ``source()`` is the program; for ``"sim"``
-        a :class:`axisfold.runtime.simulated.SimFunction`.
+        a :class:`axisfold.runtime.simulated.SimFunction`; for ``"cuda"`` a
+        :class:`axisfold.runtime.cuda.function.CudaFunction`, which takes device arrays.
 
     Raises
     ------
+    DeviceError
+        ``X302``: target ``"cuda"`` names no architecture, and there is no GPU to ask.
     UnsupportedError
         ``X103``: a loop is bound to a thread axis, and the target has no such threads; what
         :func:`axisfold.passes.pipelines.threads` refuses.
@@ -224,6 +236,8 @@ def build(
     if chosen.kind == "sim":
         programs = [_threaded(schedule, args, name, chosen, any_layout=a) for a in (False, True)]
         return SimFunction(programs[0], programs[1], chosen)
+    if chosen.kind == "cuda":
+        return _cuda(schedule, args, name, chosen)
     _check_unbound(schedule, chosen)
     declared = Compiled(legible(schedule, args, name))
     if chosen.kind == "c":
@@ -238,6 +252,28 @@ def _threaded(
 ) -> Program:
     ir = legible(schedule, args, name, any_layout=any_layout, target=target)
     return Program(ir, threads(ir, target))
+
+
+def _cuda(schedule: Schedule, args: Sequence[Any], name: str, target: Target) -> CudaFunction:
+    chosen = target if target.arch else replace(target, arch=this_arch())
+
+    def compiled(ir: Kernel) -> CudaProgram:
+        kernel = threads(ir, chosen)
+        entries = {
+            launch: Entry(cuda.symbol(kernel, launch), *cuda.launch_parameters(kernel, launch))
+            for launch in cuda.launches(kernel)
+        }
+        return CudaProgram(kernel, cuda.emit_program(kernel), chosen.arch, entries)
+
+    def version(*, any_layout: bool) -> Version:
+        def lowered() -> Kernel:
+            return legible(schedule, args, name, any_layout=any_layout, target=chosen)
+
+        return Version(lowered, compiled)
+
+    function = CudaFunction(version(any_layout=False), version(any_layout=True), chosen)
+    _ = function.declared.program.cubin  # now, so that the first call is as fast as the others
+    return function
 
 
 def _check_unbound(schedule: Schedule, target: Target) -> None:

@@ -3,9 +3,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from axisfold.errors import UnsupportedError
+
+# Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+_SHARED_KIB: Final = {75: 64, 80: 163, 87: 163, 90: 227, 100: 227, 103: 227, 110: 227}
+_LEAST_SHARED_KIB: Final = 99
+_FIRST_ARCH: Final = 75
+_FIRST_WITH_CLUSTERS: Final = 90
+_ARCH: Final = re.compile(r"sm_(\d{2,3})[af]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +24,13 @@ class Target:
     Parameters
     ----------
     kind
-        ``"llvm"``: the host's CPU through LLVM; ``"c"``: C11 source; ``"sim"``: the simulator of
-        GPU threads.
+        ``"llvm"``: the host's CPU through LLVM; ``"c"``: C11 source; ``"cuda"``: NVIDIA GPUs;
+        ``"sim"``: the simulator of GPU threads.
+    arch
+        For CUDA the architecture, such as ``"sm_90"``; without one, that of the GPU at hand.
     vector_bytes
-        Bytes of the widest vector that schedules should use.
+        Bytes of the widest vector that schedules should use; 0, here and below, stands for what
+        the kind and the architecture have.
     max_threads
         Threads of a block.
     max_block, max_grid
@@ -27,20 +39,39 @@ class Target:
         Blocks of a cluster.
     shared_bytes
         Shared memory of a block.
+
+    Raises
+    ------
+    UnsupportedError
+        ``X101``: ``arch`` is no architecture from sm_75 on.
     """
 
     kind: str
-    vector_bytes: int = 64
+    arch: str = ""
+    vector_bytes: int = 0
     max_threads: int = 1024
     max_block: tuple[int, int, int] = (1024, 1024, 64)
     max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
-    max_cluster: int = 8
-    shared_bytes: int = 227 * 1024
+    max_cluster: int = 0
+    shared_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        number = _arch_number(self.arch) if self.kind == "cuda" and self.arch else 0
+        # The simulator has what an sm_90 has.
+        known = 90 if self.kind == "sim" else number
+        own = {
+            "vector_bytes": 16 if self.has_threads else 64,
+            "max_cluster": 8 if known >= _FIRST_WITH_CLUSTERS else 1,
+            "shared_bytes": _SHARED_KIB.get(known, _LEAST_SHARED_KIB) << 10,
+        }
+        for name, value in own.items():
+            if not getattr(self, name):
+                object.__setattr__(self, name, value)
 
     @property
     def has_threads(self) -> bool:
         """Whether programs are launched on blocks of threads."""
-        return self.kind == "sim"
+        return self.kind in ("sim", "cuda")
 
     def limit(self, tag: str) -> int:
         """Return how many values a hardware index such as ``threadIdx.x`` may have."""
@@ -50,11 +81,22 @@ class Target:
         return (self.max_block if unit == "threadIdx" else self.max_grid)["xyz".index(axis)]
 
     def __str__(self) -> str:
-        return self.kind
+        return f"{self.kind} -arch={self.arch}" if self.arch else self.kind
+
+
+def _arch_number(arch: str) -> int:
+    match = _ARCH.fullmatch(arch)
+    if match is None or int(match[1]) < _FIRST_ARCH:
+        raise UnsupportedError(
+            f"{arch!r} is no architecture of an NVIDIA GPU that this release compiles for.",
+            code="X101",
+            hint="Use one from sm_75 on, such as 'sm_80', 'sm_90' or 'sm_120'.",
+        )
+    return int(match[1])
 
 
 def parse(spec: Target | str) -> Target:
-    """Return the Target of a name.
+    """Return the Target of a name, ``"llvm"`` or ``"cuda -arch=sm_90"``.
 
     Raises
     ------
@@ -63,10 +105,11 @@ def parse(spec: Target | str) -> Target:
     """
     if isinstance(spec, Target):
         return spec
-    if spec not in ("llvm", "c", "sim"):
+    kind, _, option = spec.partition(" -arch=")
+    if kind not in ("llvm", "c", "sim", "cuda") or (option and kind != "cuda"):
         raise UnsupportedError(
             f"target {spec!r} is not available in this release.",
             code="X101",
-            hint="Use 'llvm', 'c' or 'sim'.",
+            hint="Use 'llvm', 'c', 'sim', 'cuda' or 'cuda -arch=sm_90'.",
         )
-    return Target(spec, vector_bytes=16 if spec == "sim" else 64)
+    return Target(kind, arch=option.strip())

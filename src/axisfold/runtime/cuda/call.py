@@ -39,19 +39,24 @@ class Version:
 
     Attributes
     ----------
-    ir
-        The loop IR.
-    make
-        Returns the program.
+    lower
+        Returns the loop IR.
+    compile
+        Returns the program of loop IR.
     """
 
-    ir: Kernel
-    make: Callable[[], Program]
+    lower: Callable[[], Kernel]
+    compile: Callable[[Kernel], Program]
+
+    @cached_property
+    def ir(self) -> Kernel:
+        """The loop IR."""
+        return self.lower()
 
     @cached_property
     def program(self) -> Program:
         """The program."""
-        return self.make()
+        return self.compile(self.ir)
 
 
 @dataclass(frozen=True, slots=True)
