@@ -6,9 +6,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from axisfold.dtypes import wrap
 from axisfold.errors import InternalError
 from axisfold.ir.build import fold_comparison, fold_integers
-from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr, IfThenElse, Not, Select, Var
+from axisfold.ir.expr import (
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    IfThenElse,
+    Not,
+    Reciprocal,
+    Select,
+    Var,
+)
 from axisfold.ir.walk import children, post_order
 
 
@@ -33,8 +46,12 @@ def _value(node: Any, parts: list[int], values: Mapping[Var, int]) -> int:
             return int(node.value)
         case Var() if node in values:
             return values[node]
-        case Cast() | Call(name="likely"):
+        case Call(name="likely"):
             return parts[0]
+        case Cast():
+            return wrap(parts[0], node.dtype) if node.dtype.is_integer else parts[0]
+        case Reciprocal():
+            return _reciprocal(node, parts[0])
         case Binary(op="and"):
             return int(bool(parts[0]) and bool(parts[1]))
         case Binary(op="or"):
@@ -49,3 +66,12 @@ def _value(node: Any, parts: list[int], values: Mapping[Var, int]) -> int:
             return parts[1] if parts[0] else parts[2]
         case _:
             raise InternalError(f"{node} is no value that the host knows before a launch")
+
+
+def _reciprocal(node: Reciprocal, divisor: int) -> int:
+    if divisor < 1:
+        return 0
+    shift = (divisor - 1).bit_length()
+    if node.part == "shift":
+        return shift
+    return ((1 << node.dtype.bits) * ((1 << shift) - divisor)) // divisor + 1

@@ -4,7 +4,7 @@
 ::
 
     Expr = Var | Const | Cast | Binary | Compare | Not | Select | IfThenElse | Call
-         | Load | Ramp | Broadcast
+         | Load | Ramp | Broadcast | Reciprocal
 
 Nodes are immutable.  ``==`` is structural equality (constants by dtype and bits, variables by
 identity); comparisons *of IR* are the operators ``< <= > >=`` and the methods ``equal`` and
@@ -278,3 +278,23 @@ class Broadcast(Expr):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.value.dtype.with_lanes(self.lanes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reciprocal(Expr):
+    """One of two numbers that turn division by ``divisor`` >= 1 into a product.
+
+    With l = ceil(log2(divisor)) and b the bits of the unsigned ``dtype``, ``shift`` is l and
+    ``multiplier`` is floor(2**b * (2**l - divisor) / divisor) + 1; then for 0 <= n < 2**(b - 1)
+    ``n // divisor == (mulhi(n, multiplier) + n) >> shift`` (Granlund and Montgomery, 1994, figure
+    4.1).  Only the host evaluates it, before a launch; for a divisor below 1 both are 0.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ("divisor",)
+    part: Literal["multiplier", "shift"]
+    divisor: Expr
+    dtype: DType
+
+    def pieces(self) -> list[str | Node]:
+        """Return the text."""
+        return [f"reciprocal_{self.part}(", self.divisor, f", dtype={self.dtype})"]

@@ -30,6 +30,7 @@ from axisfold.ir.expr import (
     Node,
     Not,
     Ramp,
+    Reciprocal,
     Select,
     Var,
 )
@@ -303,5 +304,7 @@ def is_typed(node: Node) -> bool:
             return node.base.dtype == node.stride.dtype and node.base.dtype.lanes == 1
         case Broadcast():
             return node.value.dtype.lanes == 1 and node.lanes > 1
+        case Reciprocal():
+            return node.dtype.kind == "uint" and node.divisor.dtype.is_integer
         case _:
             return False

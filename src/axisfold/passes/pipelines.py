@@ -13,6 +13,7 @@ from axisfold.lower.program import lower_schedule
 from axisfold.passes.align_accesses import align_accesses
 from axisfold.passes.apply_pragmas import apply_pragmas
 from axisfold.passes.expand_all_reduce import expand_all_reduce
+from axisfold.passes.fast_division import fast_division
 from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.launch_threads import launch_threads
 from axisfold.passes.limits import check_limits
@@ -73,6 +74,8 @@ THREADS: Final[tuple[Pass, ...]] = (
     place_shared,
     widen_indices,
     simplify_program,
+    # Divisions that simplifying could not remove, while their indices are whole expressions.
+    fast_division,
     unroll_loops,
 )
 
