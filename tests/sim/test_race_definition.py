@@ -2,57 +2,18 @@
 """Races of random programs: found exactly where the definition, applied to all pairs, has one."""
 
 import random
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from sim_support import BLOCK, QUOTE, RANK, TID, get, kernel, launch, local, put, shared
+from sim_support import BLOCK, RANK, TID, get, kernel, launch, local, put, shared
+from sim_support.definition import ELEMENTS, Machine, Step, is_met, refused_step
 
-from axisfold import sim
 from axisfold.dtypes import INT32
-from axisfold.errors import SimulationError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.stmt import Barrier, If
 
-WARP, ELEMENTS = 32, 3
 GROUPS = ("warp", "block", "cluster", "grid")
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A launch of one-dimensional clusters and blocks."""
-
-    clusters: int
-    cluster: int
-    block: int
-
-    @property
-    def threads(self):
-        return self.clusters * self.cluster * self.block
-
-    def group(self, level, thread):
-        block = thread // self.block
-        match level:
-            case "warp":
-                return block, thread % self.block // WARP
-            case "block":
-                return block
-            case "cluster":
-                return block // self.cluster
-            case _:
-                return 0
-
-    def share(self, level, a, b):
-        return self.group(level, a) == self.group(level, b)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What is done: load, store or the level of a barrier; by which threads, at which element."""
-
-    kind: str
-    elements: dict
 
 
 def random_steps(rng, machine, count):
@@ -95,12 +56,6 @@ def first_race(machine, steps, scope):
     return None
 
 
-def is_met(machine, step, a, b):
-    """Return whether a step is a barrier of a group that has both threads."""
-    is_barrier = step.kind not in ("load", "store")
-    return is_barrier and a in step.elements and machine.share(step.kind, a, b)
-
-
 def program(machine, steps, scope):
     """Return a kernel that does the steps; a table says which threads take part and where."""
     table = Buffer("table", INT32, tuple(map(build.const, (len(steps), machine.threads))))
@@ -134,17 +89,12 @@ def program(machine, steps, scope):
 
 
 def race_of(made, arrays, seed):
-    """Return the condition around the racing statement by number; None if nothing is refused."""
-    try:
-        sim.run(made, arrays, seed=seed)
-    except SimulationError as error:
-        refusal = error
-    else:
+    """Return the step that is refused; None if nothing is."""
+    found = refused_step(made, arrays, seed)
+    if found is None:
         return None
-    assert refusal.code == "M101"
-    lines = enumerate(str(made).splitlines(), 1)
-    conditions = [number for number, text in lines if " >= 0) {" in text]
-    return conditions.index(int(QUOTE.findall(str(refusal))[0][0]) - 1)
+    assert found[0] == "M101"
+    return found[1]
 
 
 @pytest.mark.parametrize("scope", ["block", "cluster", "grid"])
