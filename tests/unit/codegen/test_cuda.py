@@ -4,6 +4,8 @@
 import pytest
 from cuda_support import programs
 from cuda_support.nvrtc import compile_program
+from semantics_support.programs import programs as table_programs
+from semantics_support.table import TABLE
 from te_support.kernels import buffer, index, kernel
 
 from axisfold.codegen.cuda import emit_program, launch_parameters, launches, symbol
@@ -286,3 +288,9 @@ def test_comparisons_of_lanes_and_gathers():
     text = compiled(Kernel("k", (A, P, B), (B,), programs.launch("k", body, block_x=(t, 32))))
     assert "= A[P_value[lane]] > 1.5f;" in text
     assert "*reinterpret_cast<u32 *>(&B[t * 4]) =" in text
+
+
+@pytest.mark.parametrize(("arch", "lanes"), [("sm_75", 1), ("sm_120", 4)])
+def test_every_operation_of_every_dtype_compiles(arch, lanes):
+    for program in table_programs(TABLE, "threads", lanes):
+        compile_program(emit_program(program.kernel), arch)
