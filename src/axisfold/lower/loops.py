@@ -26,7 +26,11 @@ from axisfold.lower.regions import (
 )
 from axisfold.lower.storage import Storage, temporary
 from axisfold.lower.tails import guard_level, stage_guards
-from axisfold.lower.thread_axes import with_one_axis_per_tag, with_shared_work
+from axisfold.lower.thread_axes import (
+    with_one_axis_per_tag,
+    with_shared_work,
+    with_threads_outside,
+)
 from axisfold.lower.threads import CrossThread, check_thread_extent
 from axisfold.schedule.relations import axis_values
 from axisfold.schedule.schedule import Schedule
@@ -57,7 +61,7 @@ class LoopBuilder:
         target: Target | None = None,
     ) -> None:
         self.target = target
-        schedule = with_one_axis_per_tag(inlined(schedule))
+        schedule = with_threads_outside(with_one_axis_per_tag(inlined(schedule)))
         check_attachments(schedule)
         bounds = infer_bounds(schedule)
         shared = with_shared_work(schedule, bounds)

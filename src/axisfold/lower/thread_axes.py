@@ -15,7 +15,7 @@ from axisfold.schedule.primitives.fuse import fuse
 from axisfold.schedule.primitives.split import split
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Attachment, Stage
-from axisfold.tensor.axis import ThreadAxis
+from axisfold.tensor.axis import Axis, ThreadAxis
 
 
 def copied(schedule: Schedule) -> Schedule:
@@ -57,6 +57,28 @@ def with_one_axis_per_tag(schedule: Schedule) -> Schedule:
         stage.bindings = {leaf: first[t.tag] for leaf, t in stage.bindings.items()}
         if stage.store_predicate is not None:
             stage.store_predicate = substitute(stage.store_predicate, same)
+    return result
+
+
+def with_threads_outside(schedule: Schedule) -> Schedule:
+    """Return a schedule in which bound reduce loops lie outside of the serial ones.
+
+    Each thread folds its part before threads combine theirs, whatever the order of the leaves.
+    Stages inside these loops have to know.
+    """
+
+    def leaves(stage: Stage) -> list[Axis]:
+        return sorted(
+            stage.leaf_axes,
+            key=lambda leaf: stage.touches(leaf, "reduce") and leaf not in stage.bindings,
+        )
+
+    if all(leaves(s) == s.leaf_axes for s in schedule.stages if s.is_cross_thread):
+        return schedule
+    result = copied(schedule)
+    for stage in result.stages:
+        if stage.is_cross_thread:
+            stage.leaf_axes = leaves(stage)
     return result
 
 

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions for a GPU, each a te computation and a schedule written by hand."""
+
+from __future__ import annotations
+
+from axisfold import te
+
+
+def threads(*tags):
+    """Return one thread axis for each of ``tags``."""
+    return [te.thread_axis(tag) for tag in tags]
+
+
+def full_sum(n, blocks=1056, width=256, unroll=8, dtype="float32"):
+    """Sum all of ``n`` elements in one launch: the last block adds what the others left."""
+    bx, tx = threads("blockIdx.x", "threadIdx.x")
+    A = te.placeholder((n,), dtype, name="A", align=16)
+    k = te.reduce_axis((0, n), "k")
+    B = te.compute((), lambda: te.sum(A[k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    part, _ = s[B].split(k, nparts=blocks)
+    BF = s.rfactor(B, part)
+    in_threads(s, BF, s[BF].op.reduce_axis[0], width, unroll, tx)
+    s[BF].bind(s[BF].op.axis[0], bx)
+    outer, _ = s[B].split(s[B].op.reduce_axis[0], nparts=width)
+    s[B].bind(outer, tx)
+    s[B].last_block(s[BF])
+    return s, [A, B]
+
+
+def row_sum(rows, columns, width=256, unroll=4, dtype="float32"):
+    """Sum each row: a block for each."""
+    bx, tx = threads("blockIdx.x", "threadIdx.x")
+    A = te.placeholder((rows, columns), dtype, name="A", align=16)
+    k = te.reduce_axis((0, columns), "k")
+    B = te.compute((rows,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    in_threads(s, B, k, width, unroll, tx)
+    s[B].bind(s[B].op.axis[0], bx)
+    return s, [A, B]
+
+
+def column_sum(rows, columns, parts=16, width=32, height=16, unroll=8, dtype="float32"):
+    """Sum each column: a thread has 4 of them, ``height`` threads and ``parts`` blocks share it."""
+    bx, by, tx, ty = threads("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y")
+    A = te.placeholder((rows, columns), dtype, name="A", align=16)
+    k = te.reduce_axis((0, rows), "k")
+    B = te.compute((columns,), lambda j: te.sum(A[k, j], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    part, _ = s[B].split(k, nparts=parts)
+    BF = s.rfactor(B, part)
+    sweep, _ = s[BF].split(s[BF].op.reduce_axis[0], factor=unroll * height)
+    _, row = s[BF].split(s[BF].leaf_iter_vars[-1], factor=height)
+    BS = s.rfactor(BF, row)  # one sum for each row of threads, in shared memory
+    BL = s.cache_write(BS, "local")
+
+    tile = width * 4
+    part, j = s[BF].op.axis
+    jo, ji = s[BF].split(j, factor=tile)
+    s[BF].reorder(part, jo, ji)
+    s[BF].bind(part, by)
+    s[BF].bind(jo, bx)
+    s[BF].bind(ji, tx)
+    s[BS].compute_at(s[BF], jo)
+    row, _, j = s[BS].op.axis
+    jt, lane = s[BS].split(j, factor=4)
+    s[BS].bind(row, ty)
+    s[BS].bind(jt, tx)
+    s[BS].vectorize(lane)
+    s[BL].compute_at(s[BS], jt)
+    sweep, step = s[BL].op.reduce_axis
+    s[BL].reorder(sweep, step, s[BL].op.axis[-1])
+    s[BL].unroll(step)
+    s[BL].vectorize(s[BL].op.axis[-1])
+    jo, ji = s[B].split(s[B].op.axis[0], factor=tile)
+    s[B].bind(jo, bx)
+    s[B].bind(ji, tx)
+    s[B].last_block(s[BF])
+    return s, [A, B]
+
+
+def narrow_column_sum(rows, columns, blocks=528, width=256, unroll=4, dtype="float32"):
+    """Sum each of a few columns: ``width`` threads sweep whole rows, 4 elements each."""
+    bx, tx = threads("blockIdx.x", "threadIdx.x")
+    A = te.placeholder((rows, columns), dtype, name="A", align=16)
+    k = te.reduce_axis((0, rows), "k")
+    B = te.compute((columns,), lambda j: te.sum(A[k, j], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    swept = width * 4 // columns  # rows of one sweep
+    part, _ = s[B].split(k, nparts=blocks)
+    BF = s.rfactor(B, part)
+    _, rest = s[BF].split(s[BF].op.reduce_axis[0], factor=unroll * swept)
+    _, row = s[BF].split(rest, factor=swept)
+    BS = s.rfactor(BF, row, factor_axis=1)  # [part, row, column]: a flat row of lanes
+    BL = s.cache_write(BS, "local")
+
+    part, j = s[BF].op.axis
+    s[BF].bind(part, bx)
+    s[BF].bind(j, threads("threadIdx.x")[0])
+    s[BS].compute_at(s[BF], part)
+    flat = s[BS].fuse(s[BS].op.axis[1], s[BS].op.axis[2])
+    thread, lane = s[BS].split(flat, factor=4)
+    s[BS].bind(thread, tx)
+    s[BS].vectorize(lane)
+    s[BL].compute_at(s[BS], thread)
+    flat = s[BL].fuse(s[BL].op.axis[1], s[BL].op.axis[2])
+    sweep, step = s[BL].op.reduce_axis
+    s[BL].reorder(sweep, step, flat)
+    s[BL].unroll(step)
+    s[BL].vectorize(flat)
+    s[B].bind(s[B].op.axis[0], threads("threadIdx.x")[0])
+    s[B].last_block(s[BF])
+    return s, [A, B]
+
+
+def row_argmax(rows, columns, width=512, tile=8, unroll=4, dtype="bfloat16"):
+    """Find the first maximum of each row: the best tile of each thread, then within the tile."""
+    bx, tx = threads("blockIdx.x", "threadIdx.x")
+    A = te.placeholder((rows, columns), dtype, name="A", align=16)
+    tiles = columns // tile
+
+    def better(a, b):
+        wins = te.any(a[1] > b[1], te.all(a[1].equal(b[1]), a[0] < b[0]))
+        return te.Select(wins, a[0], b[0]), te.Select(wins, a[1], b[1])
+
+    first = te.comm_reducer(
+        better, lambda i, v: (te.const(2**31 - 1, i), te.const(float("-inf"), v)), name="first"
+    )
+    e = te.reduce_axis((0, tile), "e")
+    T = te.compute(
+        (rows, tiles),
+        lambda i, g: te.max(A[i, g * tile + e].astype("float32"), axis=e),
+        name="T",
+    )
+    g = te.reduce_axis((0, tiles), "g")
+    at, best = te.compute((rows,), lambda i: first((g.var, T[i, g]), axis=g), name="P")
+    f = te.reduce_axis((0, tile), "f")
+
+    def place(i):
+        same = A[i, at[i] * tile + f].astype("float32").equal(best[i])
+        return te.min(te.Select(same, at[i] * tile + f, te.const(2**31 - 1)), axis=f)
+
+    B = te.compute((rows,), place, name="B")
+    s = te.create_schedule(B.op)
+    AL = s.cache_read(A, "local", [T])
+    s[B].bind(B.op.axis[0], bx)
+    s[B].bind(f, threads("threadIdx.x")[0])
+    s[at].compute_at(s[B], B.op.axis[0])
+    sweep, rest = s[at].split(g, factor=unroll * width)
+    step, thread = s[at].split(rest, factor=width)
+    s[at].bind(thread, tx)
+    s[at].unroll(step)
+    s[T].compute_at(s[at], step)
+    s[T].unroll(e)
+    s[AL].compute_at(s[at], step)
+    s[AL].vectorize(s[AL].op.axis[-1])
+    return s, [A, B]
+
+
+def in_threads(s, B, k, width, unroll, tx, lanes=4):
+    """Fold axis ``k`` of ``B``: vectors of ``lanes``, ``unroll`` of them under way, a block."""
+    _, rest = s[B].split(k, factor=unroll * width * lanes)
+    _, rest = s[B].split(rest, factor=width * lanes)
+    thread, _ = s[B].split(rest, factor=lanes)
+    BT = s.rfactor(B, thread)
+    k = s[B].op.reduce_axis[0]
+    s[B].bind(k, tx)
+    s[BT].compute_at(s[B], k)
+    lane = s[BT].op.reduce_axis[-1]
+    BV = s.rfactor(BT, lane, factor_axis=-1)
+    s[BT].unroll(s[BT].op.reduce_axis[0])
+    s[BV].compute_at(s[BT], s[BT].op.axis[-1])
+    sweep, step = s[BV].op.reduce_axis
+    s[BV].reorder(sweep, step, s[BV].op.axis[-1])
+    s[BV].unroll(step)
+    s[BV].vectorize(s[BV].op.axis[-1])
+    return BT, BV
