@@ -241,8 +241,8 @@ class _Narrowing:
                 return build.broadcast(parts[0], node.lanes)
             case Select() | IfThenElse():
                 return type(node)(self.own(node.condition), parts[0], parts[1])
-            case Cast() if node.value.dtype.element == INT32:
-                return self.own(node.value)
+            case Cast() if node.value.dtype.is_integer and node.value.dtype.bits <= 32:
+                return build.cast(INT32, self.own(node.value))
             case _:
                 return build.cast(INT32, plain)
 

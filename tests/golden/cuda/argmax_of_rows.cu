@@ -28,16 +28,15 @@ argmax_of_rows(const u16 *__restrict__ A, i64 *B, i64 n, i64 m) {
     T_at = 0;
     T_value = -INFINITY_F32;
     /* T.at, T.value */
-    if ((i64)i_outer * 4 + (i64)i_inner < n) {
+    if ((i64)i_outer * 4 + i_inner < n) {
         const i64 k_outer_end = (m + 31) / 32;
         for (i64 k_outer = 0; k_outer < k_outer_end; ++k_outer) {
-            if (k_outer * 32 + (i64)k_inner < m) {
+            if (k_outer * 32 + k_inner < m) {
                 const float A_value =
-                    f16_value(A[((i64)i_outer * 4 + (i64)i_inner) * m + k_outer * 32
-                    + (i64)k_inner]);
+                    f16_value(A[((i64)i_outer * 4 + i_inner) * m + k_outer * 32 + k_inner]);
                 const bool test = T_value > A_value
-                    || (T_value == A_value && T_at < k_outer * 32 + (i64)k_inner);
-                const i64 p = test ? T_at : k_outer * 32 + (i64)k_inner;
+                    || (T_value == A_value && T_at < k_outer * 32 + k_inner);
+                const i64 p = test ? T_at : k_outer * 32 + k_inner;
                 const float v = test ? T_value : A_value;
                 T_at = p;
                 T_value = v;
@@ -80,7 +79,7 @@ argmax_of_rows(const u16 *__restrict__ A, i64 *B, i64 n, i64 m) {
     T_at = p_4;
     T_value = v_4;
     /* B */
-    if ((i64)i_outer * 4 + (i64)i_inner < n && k_inner == 0) {
-        B[(i64)i_outer * 4 + (i64)i_inner] = T_at;
+    if ((i64)i_outer * 4 + i_inner < n && k_inner == 0) {
+        B[(i64)i_outer * 4 + i_inner] = T_at;
     }
 }

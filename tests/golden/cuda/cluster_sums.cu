@@ -34,8 +34,8 @@ cluster_sums(const double *__restrict__ A, double *B, i64 m) {
     /* total over k */
     const i64 k_end = (m + 255) / 256;
     for (i64 k = 0; k < k_end; ++k) {
-        if ((k * 4 + (i64)c) * 64 + (i64)t < m) {
-            total = total + A[(i64)i * m + (k * 4 + (i64)c) * 64 + (i64)t];
+        if ((k * 4 + c) * 64 + t < m) {
+            total = total + A[i * m + (k * 4 + c) * 64 + t];
         }
     }
     meeting[c * 64 + t] = total;

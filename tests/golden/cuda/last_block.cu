@@ -31,8 +31,8 @@ last_block(const float *__restrict__ A, float *B, float *B_rf, u32 *tickets, i64
     const i64 k_round_end = (n + 16383) / 16384;
     for (i64 k_round = 0; k_round < k_round_end; ++k_round) {
         /* tail */
-        if ((k_round * 64 + (i64)k_block) * 256 + (i64)k_thread < n) {
-            total = total + A[(k_round * 64 + (i64)k_block) * 256 + (i64)k_thread];
+        if ((k_round * 64 + k_block) * 256 + k_thread < n) {
+            total = total + A[(k_round * 64 + k_block) * 256 + k_thread];
         }
     }
     other = __shfl_down_sync(0xffffffffu, total, 16, 32);

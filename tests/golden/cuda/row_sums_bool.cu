@@ -28,9 +28,9 @@ row_sums(const u8 *__restrict__ A, float *B, i64 m) {
     const i64 k_outer_end = (m + 1535) / 1536;
     for (i64 k_outer = 0; k_outer < k_outer_end; ++k_outer) {
         /* tail */
-        if ((k_outer * 96 + (i64)k_inner) * 16 < m) {
+        if ((k_outer * 96 + k_inner) * 16 < m) {
             __align__(16) u8 A_value[16];
-            const i64 A_index = (i64)i * m + (k_outer * 96 + (i64)k_inner) * 16;
+            const i64 A_index = i * m + (k_outer * 96 + k_inner) * 16;
             *reinterpret_cast<uint4 *>(&A_value[0]) = *reinterpret_cast<const uint4 *>(&A[A_index]);
             #pragma unroll
             for (int lane = 0; lane < 16; ++lane) {

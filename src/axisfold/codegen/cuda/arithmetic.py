@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from axisfold.codegen.cuda.helpers import Helpers
 from axisfold.codegen.cuda.spelling import constant, is_half, value_type
-from axisfold.codegen.text import Code, call, cast, infix, total
-from axisfold.dtypes import BOOL, FLOAT32, DType
+from axisfold.codegen.text import Binding, Code, call, cast, infix, total
+from axisfold.dtypes import BOOL, FLOAT32, INT32, INT64, DType
 from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr
 
 _INFIX: Final = {
@@ -79,6 +80,26 @@ def _extreme(helpers: Helpers, op: str, dtype: DType, a: Code, b: Code) -> Code:
 def rounded(helpers: Helpers, dtype: DType, value: Code) -> Code:
     """Return a result of float arithmetic in its dtype."""
     return helpers.named("f16_round", value) if is_half(dtype) else value
+
+
+def without_casts(node: Binary | Compare, args: Sequence[Code]) -> tuple[Code, Code]:
+    """Return the operands without conversions that C++ does by itself beside an int64."""
+    is_widened = [_is_widened(e) for e in (node.a, node.b)]
+    is_wide = [e.dtype == INT64 and not isinstance(e, Const) for e in (node.a, node.b)]
+    a, b = args
+    if is_widened[0] and is_wide[1] and not is_widened[1]:
+        a = _bare(a)
+    if is_widened[1] and is_wide[0] and not is_widened[0]:
+        b = _bare(b)
+    return a, b
+
+
+def _is_widened(expr: Expr) -> bool:
+    return isinstance(expr, Cast) and expr.dtype == INT64 and expr.value.dtype == INT32
+
+
+def _bare(code: Code) -> Code:
+    return Code(code.text.removeprefix("(i64)")) if code.binding == Binding.PREFIX else code
 
 
 def emit_compare(node: Compare, a: Code, b: Code) -> Code:

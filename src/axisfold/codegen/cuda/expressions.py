@@ -64,9 +64,10 @@ class Expressions(Context):
             case Cast():
                 return arithmetic.emit_cast(helpers, node, args[0])
             case Binary():
-                return arithmetic.emit_binary(helpers, node, args[0], args[1], is_plain=is_plain)
+                a, b = arithmetic.without_casts(node, args) if is_plain else args
+                return arithmetic.emit_binary(helpers, node, a, b, is_plain=is_plain)
             case Compare():
-                return arithmetic.emit_compare(node, args[0], args[1])
+                return arithmetic.emit_compare(node, *arithmetic.without_casts(node, args))
             case Not():
                 return prefix("!", args[0])
             case Select():

@@ -203,7 +203,7 @@ class _Launch:
         x, lines = self.x, self.lines
         low = self._named(loop, "start", x.bound(loop.min))
         end = self._named(loop, "end", x.bound(build.binary("add", loop.min, loop.extent)))
-        kind = "int" if loop.kind == "unrolled" else value_type(loop.var.dtype)
+        kind = value_type(loop.var.dtype)
         if loop.kind == "unrolled" or self._indexes_registers(loop):
             lines.emit("#pragma unroll")
         outer = x.bounds
