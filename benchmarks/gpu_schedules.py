@@ -47,46 +47,49 @@ def column_sum(rows, columns, parts=16, width=32, height=16, unroll=8, dtype="fl
     k = te.reduce_axis((0, rows), "k")
     B = te.compute((columns,), lambda j: te.sum(A[k, j], axis=k), name="B")
     s = te.create_schedule(B.op)
-    part, _ = s[B].split(k, nparts=parts)
-    BF = s.rfactor(B, part)
-    sweep, _ = s[BF].split(s[BF].op.reduce_axis[0], factor=unroll * height)
-    _, row = s[BF].split(s[BF].leaf_iter_vars[-1], factor=height)
-    BS = s.rfactor(BF, row)  # one sum for each row of threads, in shared memory
+    total = s.cache_write(B, "local")
+    part, _ = s[total].split(s[total].op.reduce_axis[0], nparts=parts)
+    BF = s.rfactor(total, part)
+    partial = s.cache_write(BF, "local")
+    _, rest = s[partial].split(s[partial].op.reduce_axis[0], factor=unroll * height)
+    _, row = s[partial].split(rest, factor=height)
+    BS = s.rfactor(partial, row)  # one sum for each row of threads, in shared memory
     BL = s.cache_write(BS, "local")
 
-    tile = width * 4
-    part, j = s[BF].op.axis
-    jo, ji = s[BF].split(j, factor=tile)
-    s[BF].reorder(part, jo, ji)
-    s[BF].bind(part, by)
-    s[BF].bind(jo, bx)
-    s[BF].bind(ji, tx)
-    s[BS].compute_at(s[BF], jo)
+    # A tile of columns for each block; the first rows of threads take its columns one by one.
+    for stage in (s[BF], s[B]):
+        outer, inner = stage.split(stage.op.axis[-1], factor=width * 4)
+        y, x = stage.split(inner, factor=width)
+        stage.bind(outer, bx)
+        stage.bind(y, ty)
+        stage.bind(x, tx)
+        (s[partial] if stage is s[BF] else s[total]).compute_at(stage, x)
+        if stage is s[BF]:
+            stage.bind(stage.op.axis[0], by)
+            s[BS].compute_at(stage, outer)
     row, _, j = s[BS].op.axis
-    jt, lane = s[BS].split(j, factor=4)
+    x, lane = s[BS].split(j, factor=4)
     s[BS].bind(row, ty)
-    s[BS].bind(jt, tx)
+    s[BS].bind(x, tx)
     s[BS].vectorize(lane)
-    s[BL].compute_at(s[BS], jt)
+    s[BL].compute_at(s[BS], x)
     sweep, step = s[BL].op.reduce_axis
     s[BL].reorder(sweep, step, s[BL].op.axis[-1])
     s[BL].unroll(step)
     s[BL].vectorize(s[BL].op.axis[-1])
-    jo, ji = s[B].split(s[B].op.axis[0], factor=tile)
-    s[B].bind(jo, bx)
-    s[B].bind(ji, tx)
     s[B].last_block(s[BF])
     return s, [A, B]
 
 
 def narrow_column_sum(rows, columns, blocks=528, width=256, unroll=4, dtype="float32"):
     """Sum each of a few columns: ``width`` threads sweep whole rows, 4 elements each."""
-    bx, tx = threads("blockIdx.x", "threadIdx.x")
+    bx, tx, ty = threads("blockIdx.x", "threadIdx.x", "threadIdx.y")
     A = te.placeholder((rows, columns), dtype, name="A", align=16)
     k = te.reduce_axis((0, rows), "k")
     B = te.compute((columns,), lambda j: te.sum(A[k, j], axis=k), name="B")
     s = te.create_schedule(B.op)
-    swept = width * 4 // columns  # rows of one sweep
+    height = width // columns
+    swept = height * 4  # rows of one sweep
     part, _ = s[B].split(k, nparts=blocks)
     BF = s.rfactor(B, part)
     _, rest = s[BF].split(s[BF].op.reduce_axis[0], factor=unroll * swept)
@@ -96,19 +99,23 @@ def narrow_column_sum(rows, columns, blocks=528, width=256, unroll=4, dtype="flo
 
     part, j = s[BF].op.axis
     s[BF].bind(part, bx)
-    s[BF].bind(j, threads("threadIdx.x")[0])
     s[BS].compute_at(s[BF], part)
     flat = s[BS].fuse(s[BS].op.axis[1], s[BS].op.axis[2])
     thread, lane = s[BS].split(flat, factor=4)
-    s[BS].bind(thread, tx)
+    y, x = s[BS].split(thread, factor=columns)
+    s[BS].bind(y, ty)
+    s[BS].bind(x, tx)
     s[BS].vectorize(lane)
-    s[BL].compute_at(s[BS], thread)
+    s[BL].compute_at(s[BS], x)
     flat = s[BL].fuse(s[BL].op.axis[1], s[BL].op.axis[2])
     sweep, step = s[BL].op.reduce_axis
     s[BL].reorder(sweep, step, flat)
     s[BL].unroll(step)
     s[BL].vectorize(flat)
-    s[B].bind(s[B].op.axis[0], threads("threadIdx.x")[0])
+    for stage in (s[BF], s[B]):
+        y, _ = stage.split(stage.op.reduce_axis[0], nparts=height)
+        stage.bind(stage.op.axis[-1], tx)
+        stage.bind(y, ty)
     s[B].last_block(s[BF])
     return s, [A, B]
 

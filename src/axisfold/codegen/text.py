@@ -148,6 +148,10 @@ class Names:
         self.scopes[-1].add(name)
         return name
 
+    def release(self, name: str) -> None:
+        """Take back a name of the current block that is not written after all."""
+        self.scopes[-1].discard(name)
+
     @contextmanager
     def block(self) -> Iterator[None]:
         """Names made inside are free again afterwards."""

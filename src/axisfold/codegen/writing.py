@@ -248,11 +248,12 @@ class Writing:
 
     def _lazy(self, node: IfThenElse, place: Place, condition: Code, done: _Done) -> Code:
         """Return a choice of which one side is evaluated."""
+        x = self.x
+        name = x.names.fresh("value")  # before the sides, which name their own values
         sides = [self._side(e, place, done) for e in (node.true_value, node.false_value)]
         if not any(lines for lines, _ in sides):
+            x.names.release(name)
             return choice(condition, sides[0][1], sides[1][1])
-        x = self.x
-        name = x.names.fresh("value")
         x.lines.emit(f"{x.kind(node.dtype)} {name};")
         for head, (lines, code) in zip((f"if ({condition})", "else"), sides, strict=True):
             with x.lines.block(head):

@@ -337,9 +337,14 @@ class _Block:
         steps: list[Stmt] = [*self.guard, keep(), Barrier("block")]
         strides = [1 << n for n in range((team.size - 1).bit_length())]
         for stride in reversed(strides) if style == "interleaved" else strides:
-            limit = rank + stride < team.size
-            takes_part = rank < stride if style == "interleaved" else (rank % (2 * stride)).equal(0)
+            if style == "interleaved":
+                takes_part, has_partners = rank < stride, 2 * stride <= team.size
+            else:
+                takes_part = (rank % (2 * stride)).equal(0)
+                has_partners = team.size % (2 * stride) == 0
+            if not has_partners:
+                takes_part = build.all_of([takes_part, rank + stride < team.size])
             step = build.seq(self.state.merged(at(rank + stride)), keep())
-            steps += [If(build.all_of([takes_part, limit]), step), Barrier("block")]
+            steps += [If(takes_part, step), Barrier("block")]
         steps.append(self.state.assign(at(ZERO)))
         return _allocated(staging, build.seq(*steps))
