@@ -128,6 +128,8 @@ class _Pass(StmtRewriter):
         stop = None if loop.stop is None else self.expr(loop.stop)
         body = self.visit(loop.body)
         self.bounds = outer
+        if var is loop.var:
+            return rebuild(loop, [*ends, *([] if stop is None else [stop]), body])
         return For(var, ends[0], ends[1], loop.kind, body, stop, loop.thread)
 
     def visit_let(self, stmt: Let) -> Stmt:
@@ -136,11 +138,11 @@ class _Pass(StmtRewriter):
         is_index = stmt.var.dtype == INT64 and self.fits(stmt.value)
         if not is_index:
             return rebuild(stmt, [self.expr(stmt.value), self.visit(stmt.body)])
+        value, outer = self.narrowed(stmt.value), self.bounds
         found = constant_interval(stmt.value, self.bounds)
-        value = self.narrowed(stmt.value)
-        outer = self.bounds
-        extent = build.const(int(found.high - found.low) + 1, INT64)
-        var = self._named(stmt.var, build.const(int(found.low), INT64), extent, is_known=True)
+        low, high = int(max(found.low, -_BEYOND)), int(min(found.high, _BEYOND - 1))
+        start, extent = build.const(low, INT64), build.const(high - low + 1, INT64)
+        var = self._named(stmt.var, start, extent, is_known=True)
         body = self.visit(stmt.body)
         self.bounds = outer
         return Let(var, value, body)
@@ -155,7 +157,10 @@ class _Pass(StmtRewriter):
         return rebuild(stmt, [index, self.expr(stmt.value), *mask])
 
     def expr(self, root: Expr) -> Expr:
-        return _Narrowing(self.narrow, self.bounds, root).own(root) if self.is_inside else root
+        if not self.is_inside:
+            return root
+        found = _Narrowing(self.narrow, self.bounds, root).own(root)
+        return root if found == root else found
 
     def narrowed(self, root: Expr) -> Expr:
         """Return an int64 expression modulo 2**32."""
@@ -163,8 +168,8 @@ class _Pass(StmtRewriter):
 
     def offset(self, root: Expr, buffer: Buffer) -> Expr:
         """Return the offset of a store or a ticket."""
-        found = _Narrowing(self.narrow, self.bounds, root)
-        return found.offset(root, buffer)
+        found = _Narrowing(self.narrow, self.bounds, root).offset(root, buffer)
+        return root if found == root else found
 
     def fits(self, expr: Expr) -> bool:
         """Whether all values of an int64 expression are int32."""
