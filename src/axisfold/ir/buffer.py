@@ -27,7 +27,7 @@ class Facts:
     divisible
         For each axis a divisor of its extent (1 where nothing is known); () for all ones.
     index_bits
-        Width in which every flat offset fits.
+        Width in which every extent and every flat offset fits.
     """
 
     align: int = 0

@@ -246,7 +246,7 @@ def _has_facts(facts: Facts, array: Array) -> bool:
     if any(extent % divisor for extent, divisor in zip(array.shape, facts.divisible, strict=False)):
         return False
     reach = sum(abs(s) * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if n)
-    return facts.index_bits == 64 or reach < 1 << 31
+    return facts.index_bits == 64 or max(reach, *array.shape, 0) < 1 << 31
 
 
 def evaluate(root: Expr, values: Mapping[Var, int]) -> int:
