@@ -52,7 +52,7 @@ class History:
         """Note that ``lanes`` write the elements ``at``; return a race if there is one."""
         clash = self._with_write(at, lanes, order)
         if clash is None and self.reads is not None:
-            clash = self.reads.before_store(at, lanes, order)
+            clash = self.reads.before_store(at, lanes, order, self.write_time)
         if clash is not None:
             return clash
         threads = order.batch.threads[lanes]
@@ -88,59 +88,85 @@ class History:
         return Clash(entry, int(self.writer[place]), "store", statement, time)
 
 
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """What one statement has read at one time."""
+
+    at: Ints
+    threads: Ints
+    time: int
+    statement: int
+
+
 class _Reads:
     """The reads of each element since it was written."""
 
     def __init__(self, size: int) -> None:
         self.reader = np.zeros(size, np.int64)
         self.another = np.zeros(size, np.int64)
-        self.another_time = np.zeros(size, np.int64)
         self.time = np.zeros(size, np.int64)
         self.level = np.zeros(size, np.int8)
         self.statement = np.zeros(size, np.int32)
+        self.log: list[_Log] = []
 
-    def before_store(self, at: Ints, lanes: Ints, order: Order) -> Clash | None:
+    def before_store(self, at: Ints, lanes: Ints, order: Order, write_times: Ints) -> Clash | None:
         """Return a read that the stores of ``lanes`` are not ordered after; else forget them."""
         times = self.time[at]
         if not (times >= order.start).any():
             return None
         level, reader = self.level[at], self.reader[at]
+        threads = order.batch.threads[lanes]
         found = order.conflicts(reader, times, lanes, level)
+        if order.tickets.last:  # they order threads one by one, so that each read counts
+            apart = np.maximum(level, order.grid.common(reader, threads)) >= OF_CLUSTER
+            clash = self._logged(at, lanes, order, write_times, np.flatnonzero(apart))
+            if clash is not None:
+                return clash
+            found &= ~apart
         if not found.any():
             self.time[at] = 0
             return None
-        other = reader == order.batch.threads[lanes]  # then another thread of the group is at odds
-        another, another_time = self.another[at], self.another_time[at]
-        if order.tickets.last:  # they order blocks one by one
-            apart = level >= OF_CLUSTER
-            first = order.conflicts(reader, times, lanes)
-            second = order.conflicts(another, another_time, lanes)
-            found = np.where(apart, first | second, found)
-            other |= apart & ~first
-            if not found.any():
-                self.time[at] = 0
-                return None
         entry = int(np.argmax(found))
-        statement = int(self.statement[at[entry]])
-        if other[entry]:
-            return Clash(entry, int(another[entry]), "load", statement, int(another_time[entry]))
-        return Clash(entry, int(reader[entry]), "load", statement, int(times[entry]))
+        place = at[entry]
+        # Where the thread was the last to read itself, another of the group has read as well.
+        other = reader[entry] if reader[entry] != threads[entry] else self.another[place]
+        statement, time = int(self.statement[place]), int(times[entry])
+        return Clash(entry, int(other), "load", statement, time)
+
+    def _logged(
+        self, at: Ints, lanes: Ints, order: Order, write_times: Ints, entries: Ints
+    ) -> Clash | None:
+        """Return a read since the last write that one of the given stores is not ordered after."""
+        entries = entries[np.argsort(at[entries])]
+        places = at[entries]
+        for log in self.log if len(entries) else ():
+            rows = np.flatnonzero(np.isin(log.at, places) & (write_times[log.at] < log.time))
+            if log.time < order.start or not len(rows):
+                continue
+            stores = entries[np.searchsorted(places, log.at[rows])]
+            others = log.threads[rows]
+            found = order.conflicts(others, np.full(len(rows), log.time), lanes[stores])
+            if found.any():
+                row = int(np.argmax(found))
+                entry, other = int(stores[row]), int(others[row])
+                return Clash(entry, other, "load", log.statement, log.time)
+        return None
 
     def note(self, at: Ints, lanes: Ints, order: Order, statement: int) -> None:
         """Add reads."""
         threads = order.batch.threads[lanes]
+        if order.tickets.are_taken:
+            self.log.append(_Log(at, threads, order.now, statement))
         before = self.reader[at]
         level = np.maximum(order.grid.common(before, threads), self.level[at])
         level[order.since[level, lanes] > self.time[at]] = THREAD
         joins = (level > THREAD) & (before != threads)
         self.another[at[joins]] = before[joins]
-        self.another_time[at[joins]] = self.time[at[joins]]
         self.reader[at] = threads
         self.time[at] = order.now
         self.statement[at] = statement
         beside = order.grid.common(self.reader[at], threads)  # several lanes read one element
         self.another[at[beside > THREAD]] = threads[beside > THREAD]
-        self.another_time[at[beside > THREAD]] = order.now
         np.maximum(level, beside, out=level)
         self.level[at] = THREAD
         for each in range(OF_WARP, OF_GRID + 1):  # the largest stays

@@ -155,7 +155,8 @@ class _Machine:
         narrator = None if self.observer is None else Narrator(self.observer, self.source, grid)
         if narrator is not None:
             narrator.start()
-        start, tickets = self.clock.tick(), Tickets()
+        start = self.clock.tick()
+        tickets = Tickets(any(isinstance(n, Ticket) for n in post_order(launch.body)))
         lanes = self._lanes(grid, allocations)
         for batch in grid.batches(self.order, lanes):
             Threads(

@@ -57,6 +57,8 @@ class Tickets:
 
     Attributes
     ----------
+    are_taken
+        Whether the program takes any.
     rounds
         For each counter the turns since it was 0 last.
     taken
@@ -65,6 +67,7 @@ class Tickets:
         For each block the rounds that it closed.
     """
 
+    are_taken: bool
     rounds: dict[tuple[int, int], list[_Turn]] = field(default_factory=dict)
     taken: set[tuple[int, int, int]] = field(default_factory=set)
     last: dict[int, list[_Last]] = field(default_factory=dict)
