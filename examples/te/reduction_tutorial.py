@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reduction tutorial of TVM's te era, with the import changed and nothing else.
 
-Programs that are bound to GPU threads are printed; compiling them for CUDA is refused with a
-sentence in this release, so the rfactor kernel is compiled for the CPU.
+Without a GPU the kernel of the last schedule is not compiled, and a sentence says so; the rfactor
+kernel is then compiled for the CPU.
 """
 
 import numpy as np

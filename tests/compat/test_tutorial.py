@@ -16,10 +16,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 PRINTED = (
-    "row_sum", "two_splits", "bound_to_threads", "rfactor", "body", "cross_thread", "refusal",
+    "row_sum", "two_splits", "bound_to_threads", "rfactor", "body", "cross_thread", "cuda",
     "convolution", "product",
 )  # fmt: skip
-START = re.compile(r"^(?=primfn|\[reduce|target)", re.MULTILINE)
+START = re.compile(r"^(?=primfn|\[reduce|no NVIDIA driver|/\* )", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def wanted(name):
     return (PROGRAMS / f"{name}.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [n for n in PRINTED if n != "refusal"])
+@pytest.mark.parametrize("name", [n for n in PRINTED if n != "cuda"])
 def test_prints_the_program(printed, name):
     assert printed[name] == wanted(name)
 
@@ -57,8 +57,6 @@ def test_store_after_all_reduce_is_guarded_by_the_row(printed):
     assert "@tir.tvm_thread_allreduce(1u32" in printed["cross_thread"]
 
 
-def test_cuda_is_refused_in_a_sentence(printed):
-    assert printed["refusal"] == (
-        "target 'cuda': CUDA targets are not in this release. Use target 'llvm' and tvm.cpu(0). "
-        "[axisfold-X112]\n"
-    )
+def test_cuda_prints_its_source_or_says_in_a_sentence_that_there_is_no_gpu(printed):
+    text = printed["cuda"]
+    assert "__global__" in text or text.endswith("[axisfold-X302]\n")

@@ -169,5 +169,6 @@ def test_there_is_no_other_target():
     with pytest.raises(UnsupportedError) as caught:
         parse("hexagon")
     assert str(caught.value) == (
-        "target 'hexagon' is not available in this release. Use 'llvm', 'c' or 'sim'. [axisfold-X101]"
+        "target 'hexagon' is not available in this release. Use 'llvm', 'c', 'sim', 'cuda' or "
+        "'cuda -arch=sm_90'. [axisfold-X101]"
     )

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of te scripts: names of places.  Arrays live on the CPU only."""
+"""Devices of te scripts: names of places for arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from axisfold.errors import ArgumentError, UnsupportedError
+from axisfold.errors import ArgumentError
+from axisfold.runtime.cuda.driver import count
+from axisfold.runtime.cuda.memory import synchronize
 
 KINDS: Final = {"cpu": 1, "llvm": 1, "c": 1, "cuda": 2, "gpu": 2}
 
@@ -29,7 +31,7 @@ class Device:
     @property
     def exist(self) -> bool:
         """Whether arrays can live there."""
-        return self.kind == "cpu"
+        return self.kind == "cpu" or self.index < count()
 
     @property
     def device_type(self) -> int:
@@ -43,18 +45,11 @@ class Device:
 
     def sync(self) -> None:
         """Wait for its work: a CPU has none left when a call returns."""
+        if self.kind == "cuda":
+            synchronize(self.index)
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.index})"
-
-
-def refuse_cuda(what: str) -> UnsupportedError:
-    """Return the one sentence about CUDA."""
-    return UnsupportedError(
-        f"{what}: CUDA targets are not in this release.",
-        code="X112",
-        hint="Use target 'llvm' and tvm.cpu(0).",
-    )
 
 
 def cpu(index: int = 0) -> Device:
@@ -63,7 +58,7 @@ def cpu(index: int = 0) -> Device:
 
 
 def cuda(index: int = 0) -> Device:
-    """Return a CUDA device; putting an array there is refused."""
+    """Return a CUDA device."""
     return Device("cuda", index)
 
 

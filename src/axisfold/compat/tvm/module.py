@@ -19,7 +19,8 @@ from axisfold.compat.tvm.nd import NDArray
 from axisfold.errors import ArgumentError
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
-from axisfold.runtime.binding import check_arrays
+from axisfold.runtime.cuda.function import CudaFunction
+from axisfold.runtime.cuda.memory import seconds_on_gpu
 from axisfold.schedule.schedule import Schedule
 
 
@@ -85,7 +86,8 @@ def build(
     args
         Placeholders and outputs in calling order, and ``te.var`` that stand for extents.
     target
-        ``"llvm"`` or ``"c"``; by default that of the innermost ``with tvm.target.Target``.
+        ``"llvm"``, ``"c"`` or ``"cuda"``; by default that of the innermost
+        ``with tvm.target.Target``.
     target_host
         Accepted for te scripts and not read.
     name
@@ -96,7 +98,9 @@ def build(
     Raises
     ------
     UnsupportedError
-        ``X101``, ``X112``: the target is not in this release; ``X111``: ``binds`` is given.
+        ``X101``: the target is not in this release; ``X111``: ``binds`` is given.
+    DeviceError
+        ``X302``: target ``"cuda"`` names no architecture, and there is no GPU.
     """
     if binds:
         te.OutOfScope("binds= of tvm.build")()
@@ -127,12 +131,15 @@ class Module:
     """
 
     def __init__(
-        self, function: Function | CSource, entry_name: str, extents: tuple[Var | None, ...] = ()
+        self,
+        function: Function | CSource | CudaFunction,
+        entry_name: str,
+        extents: tuple[Var | None, ...] = (),
     ) -> None:
         self.function, self.entry_name, self._extents = function, entry_name, extents
 
     def __call__(self, *args: Any) -> None:
-        """Run; outputs are written in place.  NumPy arrays are taken too.
+        """Run; outputs are written in place.  Arrays of other libraries are taken too.
 
         Raises
         ------
@@ -147,7 +154,12 @@ class Module:
         self.function(*arrays)
 
     def _check_extents(self, named: list[tuple[Var, Any]], arrays: list[Any]) -> None:
-        extents = check_arrays(self.function.ir, arrays)
+        extents = {
+            expr: extent
+            for buffer, array in zip(self.function.ir.params, arrays, strict=False)
+            for expr, extent in zip(buffer.shape, getattr(array, "shape", ()), strict=False)
+            if isinstance(expr, Var)
+        }
         for var, value in named:
             if extents.get(var) != value:
                 raise ArgumentError(
@@ -170,7 +182,7 @@ class Module:
         return [self]
 
     def get_source(self, fmt: str = "") -> str:
-        """Return the LLVM IR, or the C source; with ``"asm"`` the machine code as text."""
+        """Return LLVM IR, C or CUDA source; with ``"asm"`` the machine code of a CPU as text."""
         if fmt in ("asm", "s") and isinstance(self.function, Function):
             return self.function.assembly()
         return self.function.source()
@@ -188,8 +200,10 @@ class Module:
 
         Parameters
         ----------
-        func_name, dev
+        func_name
             Accepted for te scripts and not read.
+        dev
+            The GPU whose clock measures functions of target ``"cuda"``.
         number
             Calls in one measurement, whose mean is taken.
         repeat
@@ -203,10 +217,7 @@ class Module:
             calls = max(number, 1)
             results: list[float] = []
             while len(results) < repeat:
-                start = time.perf_counter()
-                for _ in range(calls):
-                    self(*arrays)
-                seconds = time.perf_counter() - start
+                seconds = self._seconds(arrays, calls, dev)
                 if seconds * 1e3 >= min_repeat_ms:
                     results.append(seconds / calls)
                 else:
@@ -215,6 +226,17 @@ class Module:
             return BenchmarkResult(tuple(results))
 
         return evaluate
+
+    def _seconds(self, arrays: Sequence[Any], calls: int, dev: Any) -> float:
+        def run() -> None:
+            for _ in range(calls):
+                self(*arrays)
+
+        if isinstance(self.function, CudaFunction):
+            return seconds_on_gpu(getattr(dev, "index", 0), run)
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of te scripts: a NumPy array under TVM's method names."""
+"""Arrays of te scripts: a NumPy array, or one of a GPU, under TVM's method names."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from axisfold.compat.tvm.device import Device, cpu, cuda, device, gpu, refuse_cuda
+from axisfold.compat.tvm.device import Device, cpu, cuda, device, gpu
 from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError
+from axisfold.runtime.cuda.memory import DeviceArray
 
 __all__ = ["Device", "NDArray", "array", "cpu", "cuda", "device", "empty", "gpu"]
 
@@ -20,16 +21,14 @@ class NDArray:
     Attributes
     ----------
     data
-        The NumPy array that compiled functions read and write.
+        The array that compiled functions read and write: of NumPy on the CPU.
     device
         Where it lives.
     """
 
     __slots__ = ("data", "device")
 
-    def __init__(self, data: np.ndarray[Any, Any], where: Device) -> None:
-        if not where.exist:
-            raise refuse_cuda(f"an array on {where}")
+    def __init__(self, data: np.ndarray[Any, Any] | DeviceArray, where: Device) -> None:
         self.data, self.device = data, where
 
     @property
@@ -54,7 +53,7 @@ class NDArray:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Return a copy as a NumPy array."""
-        return self.data.copy()
+        return self.data.read() if isinstance(self.data, DeviceArray) else self.data.copy()
 
     asnumpy = numpy
 
@@ -72,36 +71,67 @@ class NDArray:
                 f"copyfrom: the array has shape {values.shape}, but {self.shape} is needed.",
                 code="A322",
             )
-        self.data[...] = values
+        self._write(values)
         return self
+
+    def _write(self, values: np.ndarray[Any, Any]) -> None:
+        if isinstance(self.data, DeviceArray):
+            self.data.write(values)
+        else:
+            self.data[...] = values
 
     def copyto(self, target: NDArray | Device) -> NDArray:
         """Copy the values to an array, or to a new one on a device."""
         if isinstance(target, Device):
-            return NDArray(self.data.copy(), target)
-        return target.copyfrom(self.data)
+            return array(self, target)
+        return target.copyfrom(self)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.data[index]
+        return (self.numpy() if isinstance(self.data, DeviceArray) else self.data)[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.data[index] = np.asarray(value)
+        values = self.numpy() if isinstance(self.data, DeviceArray) else self.data
+        values[index] = np.asarray(value)
+        if values is not self.data:
+            self._write(values)
 
     def __len__(self) -> int:
-        return len(self.data)
+        return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if isinstance(self.data, DeviceArray):
+            return np.asarray(self.numpy(), dtype)
         return np.array(self.data, dtype, copy=copy)
 
     def __repr__(self) -> str:
-        return f"<NDArray shape={self.shape}, {self.device}>\n{self.data!r}"
+        return f"<NDArray shape={self.shape}, {self.device}>\n{self.numpy()!r}"
 
 
 def array(values: Any, device: Device | None = None) -> NDArray:
-    """Return a copy of an array or a nested list on a device, by default the CPU."""
-    return NDArray(np.array(values, order="C"), device or cpu())
+    """Return a copy of an array or a nested list on a device, by default the CPU.
+
+    Raises
+    ------
+    DeviceError
+        ``X302``: there is no GPU.
+    """
+    source = np.array(values, order="C")
+    made = empty(source.shape, source.dtype, device)
+    made._write(source)
+    return made
 
 
 def empty(shape: Any, dtype: Any = "float32", device: Device | None = None) -> NDArray:
-    """Return an array of the shape whose values are not set."""
-    return NDArray(np.empty(shape, parse(dtype).to_numpy()), device or cpu())
+    """Return an array of the shape whose values are not set.
+
+    Raises
+    ------
+    DeviceError
+        ``X302``: there is no GPU.
+    """
+    where = device or cpu()
+    extents = tuple(shape) if np.iterable(shape) else (shape,)
+    kind = parse(dtype).to_numpy()
+    if where.kind == "cuda":
+        return NDArray(DeviceArray(extents, kind, where.index), where)
+    return NDArray(np.empty(extents, kind), where)

@@ -14,7 +14,8 @@ __all__ = ["Device", "Module", "NDArray", "convert", "cpu", "cuda", "device", "e
 
 def enabled(target: str) -> bool:
     """Return whether programs for a target can run here."""
-    return target.split()[:1] in (["llvm"], ["cpu"])
+    kind = target.split()[:1]
+    return kind in (["llvm"], ["cpu"]) or (kind == ["cuda"] and cuda(0).exist)
 
 
 def convert(value: Any) -> Any:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from axisfold import target as axisfold_target
-from axisfold.compat.tvm.device import refuse_cuda
 
 _entered: list[Target] = []
 
@@ -17,17 +16,18 @@ class Target:
     Parameters
     ----------
     target
-        ``"llvm"`` or ``"c"``.  Options such as ``-mcpu=…`` are not needed and not read: code is
-        compiled for the machine at hand.
+        ``"llvm"``, ``"c"`` or ``"cuda"``.  Of the options ``-arch=sm_90`` of CUDA is read; others,
+        such as ``-mcpu=…``, are not needed: code is compiled for the machine at hand.
     host
         Accepted for te scripts and not read.
     """
 
     def __init__(self, target: Any = "llvm", host: Any = None) -> None:
-        words = str(target).split()
-        if words[:1] == ["cuda"]:
-            raise refuse_cuda("target 'cuda'")
-        self.native = axisfold_target.parse(words[0] if words else "")
+        kind, *options = str(target).split() or [""]
+        arch = [option for option in options if option.startswith("-arch=")][:1]
+        if kind != "cuda":
+            arch = []
+        self.native = axisfold_target.parse(" ".join([kind, *arch]))
 
     @staticmethod
     def current(allow_none: bool = True) -> Target | None:
@@ -77,6 +77,6 @@ def llvm(*_: Any) -> Target:
     return Target()
 
 
-def cuda(*_: Any) -> Target:
-    """Refuse: CUDA is not in this release."""
-    return Target("cuda")
+def cuda(model: str = "unknown", arch: str | None = None, options: Any = None) -> Target:
+    """Return the target of NVIDIA GPUs; of the arguments the architecture is read."""
+    return Target(f"cuda -arch={arch}" if arch else "cuda")

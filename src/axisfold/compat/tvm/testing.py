@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from axisfold.compat.tvm.device import Device, cpu
+from axisfold.compat.tvm.device import Device, cpu, cuda
 from axisfold.compat.tvm.runtime import enabled
 
 
@@ -23,4 +23,4 @@ device_enabled = enabled
 
 def enabled_targets() -> list[tuple[str, Device]]:
     """Return the targets that run here, with their devices."""
-    return [("llvm", cpu(0))]
+    return [("llvm", cpu(0)), *([("cuda", cuda(0))] if cuda(0).exist else [])]

@@ -89,8 +89,8 @@ def _no_driver(reason: str) -> DeviceError:
     return DeviceError(
         f"no NVIDIA driver with a GPU was found here: {reason.rstrip('.')}.",
         code="X302",
-        hint="Programs for CUDA compile anywhere (name the arch) but run on a GPU only; target "
-        "'sim' runs them without one.",
+        hint="Programs for CUDA compile anywhere (name the architecture, as in 'cuda -arch=sm_90') "
+        "but run on a GPU only; target 'sim' runs them without one.",
     )
 
 
