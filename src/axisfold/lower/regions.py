@@ -52,7 +52,8 @@ def infer_bounds(schedule: Schedule) -> dict[Stage, StageBounds]:
     consumers read in one round of the loop that it is attached to.
     """
     bounds: dict[Stage, StageBounds] = {}
-    for stage in reversed(schedule.stages):
+    # Those at the top level first: the loops around others, wherever these are read, are known.
+    for stage in sorted(reversed(schedule.stages), key=lambda s: s.attachment is not None):
         if stage.op.body:
             bounds[stage] = _stage_bounds(stage, _region(schedule, stage, bounds))
     return bounds
