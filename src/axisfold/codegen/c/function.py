@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from axisfold.analysis.simplify import simplify
-from axisfold.codegen.c.expressions import Expressions, Writing
+from axisfold.codegen.c.expressions import Expressions
 from axisfold.codegen.c.helpers import Helpers
 from axisfold.codegen.c.lanes import scalarize_lanes
 from axisfold.codegen.c.scan import bytewise_buffers, loaded_buffers, partly_started, stored_buffers
@@ -21,6 +21,7 @@ from axisfold.codegen.c.spelling import HALF, RESERVED, memory_type, value_type
 from axisfold.codegen.c.usage import usage
 from axisfold.codegen.signature import scalar_parameters
 from axisfold.codegen.text import Code, Lines, Names, cast, legal_name, subscript
+from axisfold.codegen.writing import Writing
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
