@@ -1,184 +1,157 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions for a GPU, each a te computation and a schedule written by hand."""
+"""Time hand-written schedules on a GPU, beside PyTorch and the read limit, in one run.
+
+Every round times the read limit, axisfold and PyTorch once, with CUDA events; the table shows
+medians.  The read limit is a kernel that only reads the same bytes, at its best launch shape.
+"""
 
 from __future__ import annotations
 
-from axisfold import te
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cupy
+import hand_schedules
+import torch
+from strategies import READ
+
+from axisfold.build import build
 
 
-def threads(*tags):
-    """Return one thread axis for each of ``tags``."""
-    return [te.thread_axis(tag) for tag in tags]
+@dataclass(frozen=True)
+class Case:
+    """A reduction: its schedule, an input, and PyTorch's form of it."""
+
+    name: str
+    schedule: Callable[[], tuple[Any, list[Any]]]
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    result: torch.dtype
+    rival: Callable[[torch.Tensor], torch.Tensor]
 
 
-def full_sum(n, blocks=1056, width=256, unroll=8, dtype="float32"):
-    """Sum all of ``n`` elements in one launch: the last block adds what the others left."""
-    bx, tx = threads("blockIdx.x", "threadIdx.x")
-    A = te.placeholder((n,), dtype, name="A", align=16)
-    k = te.reduce_axis((0, n), "k")
-    B = te.compute((), lambda: te.sum(A[k], axis=k), name="B")
-    s = te.create_schedule(B.op)
-    part, _ = s[B].split(k, nparts=blocks)
-    BF = s.rfactor(B, part)
-    in_threads(s, BF, s[BF].op.reduce_axis[0], width, unroll, tx)
-    s[BF].bind(s[BF].op.axis[0], bx)
-    outer, _ = s[B].split(s[B].op.reduce_axis[0], nparts=width)
-    s[B].bind(outer, tx)
-    s[B].last_block(s[BF])
-    return s, [A, B]
+F32, BF16 = torch.float32, torch.bfloat16
+CASES = [
+    Case(
+        "sum of 2^28 float32",
+        lambda: hand_schedules.full_sum(2**28, blocks=1024),
+        (2**28,), F32, F32, lambda x: x.sum(),
+    ),
+    Case(
+        "sum axis=1 of (16384, 16384) float32",
+        lambda: hand_schedules.row_sum(16384, 16384),
+        (16384, 16384), F32, F32, lambda x: x.sum(1),
+    ),
+    Case(
+        "sum axis=0 of (16384, 16384) float32",
+        lambda: hand_schedules.column_sum(16384, 16384),
+        (16384, 16384), F32, F32, lambda x: x.sum(0),
+    ),
+    Case(
+        "sum axis=0 of (2^25, 8) float32",
+        lambda: hand_schedules.narrow_column_sum(2**25, 8, blocks=512),
+        (2**25, 8), F32, F32, lambda x: x.sum(0),
+    ),
+    Case(
+        "argmax axis=1 of (8192, 32000) bfloat16",
+        lambda: hand_schedules.row_argmax(8192, 32000),
+        (8192, 32000), BF16, torch.int32, lambda x: x.argmax(1),
+    ),
+]  # fmt: skip
 
 
-def row_sum(rows, columns, width=256, unroll=4, dtype="float32"):
-    """Sum each row: a block for each."""
-    bx, tx = threads("blockIdx.x", "threadIdx.x")
-    A = te.placeholder((rows, columns), dtype, name="A", align=16)
-    k = te.reduce_axis((0, columns), "k")
-    B = te.compute((rows,), lambda i: te.sum(A[i, k], axis=k), name="B")
-    s = te.create_schedule(B.op)
-    in_threads(s, B, k, width, unroll, tx)
-    s[B].bind(s[B].op.axis[0], bx)
-    return s, [A, B]
+def timed(run: Callable[[], object]) -> float:
+    """Return the milliseconds of one call on the current stream."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    run()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end)
 
 
-def column_sum(rows, columns, parts=16, width=32, height=16, unroll=8, dtype="float32"):
-    """Sum each column: a thread has 4 of them, ``height`` threads and ``parts`` blocks share it."""
-    bx, by, tx, ty = threads("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y")
-    A = te.placeholder((rows, columns), dtype, name="A", align=16)
-    k = te.reduce_axis((0, rows), "k")
-    B = te.compute((columns,), lambda j: te.sum(A[k, j], axis=k), name="B")
-    s = te.create_schedule(B.op)
-    total = s.cache_write(B, "local")
-    part, _ = s[total].split(s[total].op.reduce_axis[0], nparts=parts)
-    BF = s.rfactor(total, part)
-    partial = s.cache_write(BF, "local")
-    _, rest = s[partial].split(s[partial].op.reduce_axis[0], factor=unroll * height)
-    _, row = s[partial].split(rest, factor=height)
-    BS = s.rfactor(partial, row)  # one sum for each row of threads, in shared memory
-    BL = s.cache_write(BS, "local")
+def readers(x: torch.Tensor) -> list[Callable[[], None]]:
+    """Return launches of the kernel that only reads ``x``, in several shapes."""
+    module = cupy.RawModule(code=READ, options=("-std=c++17",))
+    out = torch.zeros(1, dtype=torch.int32, device=x.device)
+    count = torch.cuda.get_device_properties(x.device).multi_processor_count
+    found = []
+    for name in ("read_4", "read_8"):
+        kernel = module.get_function(name)
+        for per_sm, threads in ((2, 1024), (4, 512), (8, 256), (16, 256), (32, 256)):
 
-    # A tile of columns for each block; the first rows of threads take its columns one by one.
-    for stage in (s[BF], s[B]):
-        outer, inner = stage.split(stage.op.axis[-1], factor=width * 4)
-        y, x = stage.split(inner, factor=width)
-        stage.bind(outer, bx)
-        stage.bind(y, ty)
-        stage.bind(x, tx)
-        (s[partial] if stage is s[BF] else s[total]).compute_at(stage, x)
-        if stage is s[BF]:
-            stage.bind(stage.op.axis[0], by)
-            s[BS].compute_at(stage, outer)
-    row, _, j = s[BS].op.axis
-    x, lane = s[BS].split(j, factor=4)
-    s[BS].bind(row, ty)
-    s[BS].bind(x, tx)
-    s[BS].vectorize(lane)
-    s[BL].compute_at(s[BS], x)
-    sweep, step = s[BL].op.reduce_axis
-    s[BL].reorder(sweep, step, s[BL].op.axis[-1])
-    s[BL].unroll(step)
-    s[BL].vectorize(s[BL].op.axis[-1])
-    s[B].last_block(s[BF])
-    return s, [A, B]
+            def run(kernel: Any = kernel, per_sm: int = per_sm, threads: int = threads) -> None:
+                stream = cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+                arguments = (x.data_ptr(), out.data_ptr(), x.nbytes // 16)
+                with stream:
+                    kernel((count * per_sm,), (threads,), arguments)
+
+            found.append(run)
+    return found
 
 
-def narrow_column_sum(rows, columns, blocks=528, width=256, unroll=4, dtype="float32"):
-    """Sum each of a few columns: ``width`` threads sweep whole rows, 4 elements each."""
-    bx, tx, ty = threads("blockIdx.x", "threadIdx.x", "threadIdx.y")
-    A = te.placeholder((rows, columns), dtype, name="A", align=16)
-    k = te.reduce_axis((0, rows), "k")
-    B = te.compute((columns,), lambda j: te.sum(A[k, j], axis=k), name="B")
-    s = te.create_schedule(B.op)
-    height = width // columns
-    swept = height * 4  # rows of one sweep
-    part, _ = s[B].split(k, nparts=blocks)
-    BF = s.rfactor(B, part)
-    _, rest = s[BF].split(s[BF].op.reduce_axis[0], factor=unroll * swept)
-    _, row = s[BF].split(rest, factor=swept)
-    BS = s.rfactor(BF, row, factor_axis=1)  # [part, row, column]: a flat row of lanes
-    BL = s.cache_write(BS, "local")
-
-    part, j = s[BF].op.axis
-    s[BF].bind(part, bx)
-    s[BS].compute_at(s[BF], part)
-    flat = s[BS].fuse(s[BS].op.axis[1], s[BS].op.axis[2])
-    thread, lane = s[BS].split(flat, factor=4)
-    y, x = s[BS].split(thread, factor=columns)
-    s[BS].bind(y, ty)
-    s[BS].bind(x, tx)
-    s[BS].vectorize(lane)
-    s[BL].compute_at(s[BS], x)
-    flat = s[BL].fuse(s[BL].op.axis[1], s[BL].op.axis[2])
-    sweep, step = s[BL].op.reduce_axis
-    s[BL].reorder(sweep, step, flat)
-    s[BL].unroll(step)
-    s[BL].vectorize(flat)
-    for stage in (s[BF], s[B]):
-        y, _ = stage.split(stage.op.reduce_axis[0], nparts=height)
-        stage.bind(stage.op.axis[-1], tx)
-        stage.bind(y, ty)
-    s[B].last_block(s[BF])
-    return s, [A, B]
+def check(case: Case, x: torch.Tensor, out: torch.Tensor) -> None:
+    """Compare with PyTorch's result, sums with one in float64."""
+    if case.dtype is BF16:
+        rows = torch.arange(len(x), device=x.device)
+        assert torch.equal(x[rows, out.long()], x.amax(1))
+        return
+    wide = case.rival(x.double() if x.numel() <= 2**28 else x)
+    size = case.rival(x.abs()).double()
+    assert ((out.double() - wide).abs() <= 1e-6 * size).all()
 
 
-def row_argmax(rows, columns, width=512, tile=8, unroll=4, dtype="bfloat16"):
-    """Find the first maximum of each row: the best tile of each thread, then within the tile."""
-    bx, tx = threads("blockIdx.x", "threadIdx.x")
-    A = te.placeholder((rows, columns), dtype, name="A", align=16)
-    tiles = columns // tile
-
-    def better(a, b):
-        wins = te.any(a[1] > b[1], te.all(a[1].equal(b[1]), a[0] < b[0]))
-        return te.Select(wins, a[0], b[0]), te.Select(wins, a[1], b[1])
-
-    first = te.comm_reducer(
-        better, lambda i, v: (te.const(2**31 - 1, i), te.const(float("-inf"), v)), name="first"
-    )
-    e = te.reduce_axis((0, tile), "e")
-    T = te.compute(
-        (rows, tiles),
-        lambda i, g: te.max(A[i, g * tile + e].astype("float32"), axis=e),
-        name="T",
-    )
-    g = te.reduce_axis((0, tiles), "g")
-    at, best = te.compute((rows,), lambda i: first((g.var, T[i, g]), axis=g), name="P")
-    f = te.reduce_axis((0, tile), "f")
-
-    def place(i):
-        same = A[i, at[i] * tile + f].astype("float32").equal(best[i])
-        return te.min(te.Select(same, at[i] * tile + f, te.const(2**31 - 1)), axis=f)
-
-    B = te.compute((rows,), place, name="B")
-    s = te.create_schedule(B.op)
-    AL = s.cache_read(A, "local", [T])
-    s[B].bind(B.op.axis[0], bx)
-    s[B].bind(f, threads("threadIdx.x")[0])
-    s[at].compute_at(s[B], B.op.axis[0])
-    sweep, rest = s[at].split(g, factor=unroll * width)
-    step, thread = s[at].split(rest, factor=width)
-    s[at].bind(thread, tx)
-    s[at].unroll(step)
-    s[T].compute_at(s[at], step)
-    s[T].unroll(e)
-    s[AL].compute_at(s[at], step)
-    s[AL].vectorize(s[AL].op.axis[-1])
-    return s, [A, B]
+def measure(case: Case, rounds: int) -> dict[str, Any]:
+    """Return the figures of a case."""
+    generator = torch.Generator("cuda").manual_seed(1)
+    x = torch.randn(case.shape, generator=generator, device="cuda", dtype=F32).to(case.dtype)
+    start = time.perf_counter()
+    function = build(*case.schedule(), "cuda")
+    built = time.perf_counter() - start
+    shape = case.rival(x).shape
+    out = torch.full(shape, 77, dtype=case.result, device="cuda")
+    function(x, out)
+    check(case, x, out)
+    limits = readers(x)
+    best = min(limits, key=lambda run: min(timed(run) for _ in range(5)))
+    rivals = {"limit": best, "axisfold": lambda: function(x, out), "torch": lambda: case.rival(x)}
+    times: dict[str, list[float]] = {name: [] for name in rivals}
+    for round_ in range(rounds + 3):
+        for name, run in rivals.items():
+            elapsed = timed(run)
+            if round_ >= 3:
+                times[name].append(elapsed)
+    rates = {name: x.nbytes / statistics.median(t) / 1e6 for name, t in times.items()}
+    info = next(iter(function.sass_info().values()))
+    return {"case": case.name, "build_ms": built * 1e3, "registers": info.registers, **rates}
 
 
-def in_threads(s, B, k, width, unroll, tx, lanes=4):
-    """Fold axis ``k`` of ``B``: vectors of ``lanes``, ``unroll`` of them under way, a block."""
-    _, rest = s[B].split(k, factor=unroll * width * lanes)
-    _, rest = s[B].split(rest, factor=width * lanes)
-    thread, _ = s[B].split(rest, factor=lanes)
-    BT = s.rfactor(B, thread)
-    k = s[B].op.reduce_axis[0]
-    s[B].bind(k, tx)
-    s[BT].compute_at(s[B], k)
-    lane = s[BT].op.reduce_axis[-1]
-    BV = s.rfactor(BT, lane, factor_axis=-1)
-    s[BT].unroll(s[BT].op.reduce_axis[0])
-    s[BV].compute_at(s[BT], s[BT].op.axis[-1])
-    sweep, step = s[BV].op.reduce_axis
-    s[BV].reorder(sweep, step, s[BV].op.axis[-1])
-    s[BV].unroll(step)
-    s[BV].vectorize(s[BV].op.axis[-1])
-    return BT, BV
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    options = parser.parse_args()
+    build(*hand_schedules.row_sum(8, 4096), "cuda")  # loads the compiler
+    rows = [measure(case, options.rounds) for case in CASES if options.only in case.name]
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    print(f"{'case':42} {'limit':>6} {'ours':>6} {'torch':>6}  {'share':>6}  build ms  registers")
+    for row in rows:
+        share = row["axisfold"] / row["limit"]
+        print(
+            f"{row['case']:42} {row['limit']:6.0f} {row['axisfold']:6.0f} {row['torch']:6.0f}"
+            f"  {share:6.3f}  {row['build_ms']:8.0f}  {row['registers']}"
+        )
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
