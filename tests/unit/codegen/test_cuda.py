@@ -9,6 +9,9 @@ from semantics_support.table import TABLE
 from te_support.kernels import buffer, index, kernel
 
 from axisfold.codegen.cuda import emit_program, launch_parameters, launches, symbol
+from axisfold.codegen.cuda.helpers import Helpers
+from axisfold.codegen.cuda.spelling import TYPEDEFS
+from axisfold.codegen.text import Code
 from axisfold.dtypes import INT32, INT64, SUPPORTED
 from axisfold.ir import build
 from axisfold.ir.expr import Broadcast, Cast, Compare, Load, Ramp, Var
@@ -293,6 +296,17 @@ def test_comparisons_of_lanes_and_gathers():
 def test_every_operation_of_every_dtype_compiles_for_the_oldest_gpu():
     for program in table_programs(TABLE, "threads"):
         compile_program(emit_program(program.kernel), "sm_75")
+
+
+@pytest.mark.parametrize("name", ["bf16", "f16"])
+def test_functions_of_16_bit_floats(name):
+    helpers, value = Helpers(), Code("x[0]")
+    calls = [helpers.named(f"{name}_{what}", value) for what in ("bits", "round", "round_wide")]
+    calls += [helpers.named(f"odd_{what}64", value) for what in "iu"]
+    body = "".join(f"y[{n}] = {found};\n" for n, found in enumerate(calls))
+    kernel = f'extern "C" __global__ void k(const double *x, double *y) {{\n{body}}}\n'
+    source = "\n".join([*TYPEDEFS, *helpers.sources(kernel), kernel])
+    assert compile_program(source, "sm_75") == {"k": 0}
 
 
 def test_what_newer_gpus_have_instructions_for():

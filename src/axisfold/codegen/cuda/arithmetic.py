@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from axisfold.codegen.cuda.helpers import Helpers
-from axisfold.codegen.cuda.spelling import constant, is_half, value_type
+from axisfold.codegen.cuda.spelling import constant, is_half, suffix, value_type
 from axisfold.codegen.text import Binding, Code, call, cast, infix, total
 from axisfold.dtypes import BOOL, FLOAT32, INT32, INT64, DType
 from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr
@@ -79,7 +79,7 @@ def _extreme(helpers: Helpers, op: str, dtype: DType, a: Code, b: Code) -> Code:
 
 def rounded(helpers: Helpers, dtype: DType, value: Code) -> Code:
     """Return a result of float arithmetic in its dtype."""
-    return helpers.named("f16_round", value) if is_half(dtype) else value
+    return helpers.half("round", dtype, value) if is_half(dtype) else value
 
 
 def without_casts(node: Binary | Compare, args: Sequence[Code]) -> tuple[Code, Code]:
@@ -115,19 +115,21 @@ def emit_cast(helpers: Helpers, node: Cast, value: Code) -> Code:
     if target.is_bool:
         return infix("!=", value, constant(0, source))
     if is_half(target):
-        if source.is_float and source.bits == 32:
-            return helpers.named("f16_round", value)
+        if source.is_float and source.bits <= 32:
+            return helpers.half("round", target, value)
+        if source.is_integer and source.bits == 64:
+            value = helpers.named(f"odd_{suffix(source)}", value)
         wide = value if source.is_float else cast("double", value)
-        return helpers.named("f16_round_wide", wide)
+        return helpers.half("round_wide", target, wide)
     if source.is_float and target.is_integer:
         return helpers.to_integer(source, target, value)
     if value_type(source) == value_type(target):
-        return value  # float16 is a float already
+        return value  # 16-bit floats are floats already
     return cast(value_type(target), value)
 
 
 def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
-    """Return a call; float16 is computed in float32."""
+    """Return a call; 16-bit floats are computed in float32."""
     name, dtype = node.name, node.args[0].dtype
     if name == "likely":
         return args[0]

@@ -84,7 +84,7 @@ class Expressions(Context):
         """Return the value of an element in memory."""
         if node.dtype.is_bool:
             return infix("!=", element, Code("0"))
-        return self.helpers.named("f16_value", element) if is_half(node.dtype) else element
+        return self.helpers.half("value", node.dtype, element) if is_half(node.dtype) else element
 
     def declare_local(self, buffer: Buffer, count: int, *, is_moved: bool) -> None:
         """Append the declaration of registers."""
@@ -141,7 +141,7 @@ class Expressions(Context):
     def _put(self, stmt: Store, index: Code, value: Code) -> None:
         buffer, element = stmt.buffer, self._element(stmt, index)
         if is_half(buffer.dtype) and buffer not in self.values:
-            value = self.helpers.half_bits(value)
+            value = self.helpers.half_bits(buffer.dtype, value)
         if buffer in self.bytewise and not _is_aligned(stmt):
             stored = self.helpers.call("store", buffer.dtype, prefix("&", element), value)
             self.lines.emit(f"{stored};")

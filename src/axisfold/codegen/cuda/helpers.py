@@ -10,11 +10,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from axisfold.codegen.cuda.spelling import constant, memory_type, suffix, value_type
+from axisfold.codegen.cuda.functions import FUNCTIONS, HEAD
+from axisfold.codegen.cuda.spelling import (
+    constant,
+    half_name,
+    memory_type,
+    suffix,
+    value_type,
+)
 from axisfold.codegen.text import Binding, Code, call
 from axisfold.dtypes import FLOAT32, SUPPORTED, DType, Scalar, highest, lowest
-
-_HEAD: Final = "static __device__ __forceinline__"
 
 
 @dataclass(slots=True)
@@ -78,14 +83,16 @@ class Helpers:
                 text += source
         return found[::-1]
 
-    def half_bits(self, value: Code) -> Code:
-        """Return the bits of a value in float16; to round it before would change nothing."""
-        rounding = "f16_round("
+    def half(self, what: str, dtype: DType, value: Code) -> Code:
+        """Return the ``value``, the ``bits`` or a rounding of a 16-bit float."""
+        return self.named(f"{half_name(dtype)}_{what}", value)
+
+    def half_bits(self, dtype: DType, value: Code) -> Code:
+        """Return the bits of a value; to round it before would change nothing."""
+        rounding = f"{half_name(dtype)}_round("
         if value.binding == Binding.ATOM and value.text.startswith(rounding):
-            value = Code(value.text[len(rounding) - 1 :])
-            self._define("f16_bits")
-            return Code(f"f16_bits{value}")
-        return self.named("f16_bits", value)
+            value = Code(value.text[len(rounding) : -1])
+        return self.half("bits", dtype, value)
 
     def _define(self, name: str) -> None:
         if name not in self.functions:
@@ -104,7 +111,7 @@ def _filled(template: str, name: str, dtype: DType) -> str:
     kind = memory_type(dtype) if "memcpy" in template else value_type(dtype)
     text = template.replace("$N", name).replace("$T", kind).replace("$W", wide)
     text = text.replace("$B", str(dtype.bits))
-    return text.replace("$H", _HEAD).strip("\n")
+    return text.replace("$H", HEAD).strip("\n")
 
 
 def _saturating(name: str, source: DType, target: DType) -> str:
@@ -116,7 +123,7 @@ def _saturating(name: str, source: DType, target: DType) -> str:
         name=name, kind=value_type(source), result=value_type(target), above=above, below=below,
         least=constant(lowest(target), target), most=constant(highest(target), target),
     )  # fmt: skip
-    return text.replace("$H", _HEAD).strip("\n")
+    return text.replace("$H", HEAD).strip("\n")
 
 
 _CONSTANTS: Final = {
@@ -274,7 +281,7 @@ _EXTREME_F64: Final = """
 }}"""
 _EXTREMES: Final = {
     f"{what}_f{bits}": text.format(
-        what=what, op=what[:3], bit=bit, compare=compare, head=_HEAD
+        what=what, op=what[:3], bit=bit, compare=compare, head=HEAD
     ).strip("\n")
     for bits, text in ((32, _EXTREME_F32), (64, _EXTREME_F64))
     for what, bit, compare in (("minimum", "|", "<"), ("maximum", "&", ">"))
@@ -292,87 +299,6 @@ $H {result} {name}({kind} x) {{
     return x >= {above} ? {most} : ({result})x;
 }}
 """
-
-# Functions of their own: (what they call, source).  A float16 is held as 16 bits and computed in
-# float; the products, sums, quotients and square roots of two are then rounded as if once.
-FUNCTIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "f16_value": (
-        (),
-        f"""
-/* The value of a float16. */
-{_HEAD} float f16_value(u16 bits) {{
-    float value;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-    return value;
-}}
-""",
-    ),
-    "f16_bits": (
-        (),
-        f"""
-/* The float16 nearest to a value, ties to even. */
-{_HEAD} u16 f16_bits(float value) {{
-    u16 bits;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-    return bits;
-}}
-""",
-    ),
-    "f16_round": (
-        ("f16_value", "f16_bits"),
-        f"""
-/* A value rounded to float16. */
-{_HEAD} float f16_round(float value) {{
-    return f16_value(f16_bits(value));
-}}
-""",
-    ),
-    "f16_round_wide": (
-        ("f16_value",),
-        f"""
-/* A value rounded to float16, once. */
-{_HEAD} float f16_round_wide(double value) {{
-    u16 bits;
-    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
-    return f16_value(bits);
-}}
-""",
-    ),
-    "cluster_barrier": (
-        (),
-        f"""
-/* Waits for all threads of the cluster; they see each other's writes then. */
-{_HEAD} void cluster_barrier() {{
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-}}
-""",
-    ),
-    "of_first_block": (
-        (),
-        f"""
-/* The same place in the shared memory of the cluster's first block. */
-{_HEAD} unsigned char *of_first_block(unsigned char *place) {{
-    unsigned char *first;
-    asm volatile("mapa.u64 %0, %1, 0;" : "=l"(first) : "l"(place));
-    return first;
-}}
-""",
-    ),
-    "is_last_ticket": (
-        (),
-        f"""
-/* Takes one of several tickets; the last one sets the counter back.  To acquire makes what others
-   fenced before they took theirs visible to plain loads, which else might find old lines in L1. */
-{_HEAD} bool is_last_ticket(u32 *counter, u32 total) {{
-    u32 old;
-    asm volatile("atom.acquire.gpu.global.inc.u32 %0, [%1], %2;"
-                 : "=r"(old) : "l"(counter), "r"(total - 1) : "memory");
-    return old == total - 1;
-}}
-""",
-    ),
-}
 
 _DTYPES: Final = [d for d in SUPPORTED.values() if not d.is_complex]
 _ALL_NAMES: Final = frozenset(

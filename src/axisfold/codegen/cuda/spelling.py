@@ -30,6 +30,11 @@ def is_half(dtype: DType) -> bool:
     return dtype.is_float and dtype.bits == HALF
 
 
+def half_name(dtype: DType) -> str:
+    """Return the short name of a 16-bit float: its exponent has 5 bits, or 8."""
+    return "bf16" if dtype.name.startswith("bfloat16") else "f16"
+
+
 def value_type(dtype: DType) -> str:
     """Return the type of a value; 16-bit floats are computed in float."""
     if dtype.is_float:
@@ -56,6 +61,8 @@ def piece_type(size: int) -> str:
 
 def suffix(dtype: DType) -> str:
     """Return the short name of a dtype, ``f32``."""
+    if is_half(dtype):
+        return half_name(dtype)
     return f"{'u' if dtype.is_bool else dtype.kind[0]}{dtype.bits}"
 
 
