@@ -101,11 +101,11 @@ def race_of(made, arrays, seed):
 def test_races_are_those_of_the_definition(scope):
     rng = random.Random(scope)
     found = 0
-    for seed in range(150):
+    for seed in range(100):
         machine = Machine(rng.choice((1, 2)), rng.choice((1, 2)), rng.choice((1, 5, 40, 64)))
         steps = random_steps(rng, machine, 14)
         expected = first_race(machine, steps, scope)
         made, rows = program(machine, steps, scope)
         assert race_of(made, [rows, np.zeros(ELEMENTS, np.int32)], seed) == expected
         found += expected is not None
-    assert 20 < found < 140  # both happen often
+    assert 15 < found < 95  # both happen often
