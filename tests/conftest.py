@@ -29,6 +29,7 @@ def _verify_after_every_pass():
     from axisfold.config import config
 
     config.verify = True
+    config.cache_dir = None  # nothing is left in the user's home
 
 
 @pytest.fixture

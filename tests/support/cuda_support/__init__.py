@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs for threads written by hand, and NVRTC without a device."""
+"""A CUDA driver that only notes what it is asked; device arrays that say where they are."""
+
+from cuda_support.arrays import DLPackArray, Interface
+from cuda_support.driver import FakeDriver, install
+
+__all__ = ["DLPackArray", "FakeDriver", "Interface", "install"]

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cuda.bindings.driver`` without a driver: its constants are the real ones."""
+
+import ctypes
+import itertools
+
+from cuda.bindings import driver as real
+
+from axisfold.runtime.cuda import driver, workspace
+
+ATTRIBUTES = {
+    "COMPUTE_CAPABILITY_MAJOR": 9,
+    "COMPUTE_CAPABILITY_MINOR": 0,
+    "MAX_THREADS_PER_BLOCK": 1024,
+    "MAX_GRID_DIM_X": 2**31 - 1,
+    "MAX_GRID_DIM_Y": 65535,
+    "MAX_GRID_DIM_Z": 65535,
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 227 * 1024,
+    "MEMORY_POOLS_SUPPORTED": 1,
+}
+
+
+class FakeDriver:
+    """Notes calls.
+
+    Attributes
+    ----------
+    calls
+        One tuple for each call that does something: a word, then what matters.
+    memory
+        Size by address.
+    captured
+        Handles of streams that are being captured.
+    failures
+        Status that a function returns from now on, by its name.
+    parameters
+        Number of parameters by kernel, as far as launches should note their values.
+    places
+        Device of an address that ``cuPointerGetAttribute`` is asked for.
+    """
+
+    def __init__(self, attributes=None):
+        self.attributes = ATTRIBUTES | (attributes or {})
+        self.calls, self.memory, self.captured, self.failures, self.places = [], {}, set(), {}, {}
+        self.parameters = {}
+        self._contexts = []
+        self._next = itertools.count(1 << 32, 1 << 20)
+
+    def __getattribute__(self, name):
+        failures = object.__getattribute__(self, "__dict__").get("failures", {})
+        if name in failures:
+            return lambda *_: (failures[name], None)
+        return object.__getattribute__(self, name)
+
+    def __getattr__(self, name):
+        return getattr(real, name)  # enumerations
+
+    def words(self):
+        """Return the first word of each call."""
+        return [call[0] for call in self.calls]
+
+    def _note(self, *call):
+        self.calls.append(call)
+
+    def cuDeviceGetCount(self):
+        return 0, 2
+
+    def cuDeviceGet(self, index):
+        return 0, index
+
+    def cuDeviceGetAttribute(self, kind, index):
+        return 0, self.attributes[kind.name.removeprefix("CU_DEVICE_ATTRIBUTE_")]
+
+    def cuDevicePrimaryCtxRetain(self, index):
+        return 0, 100 + index
+
+    def cuCtxGetCurrent(self):
+        return 0, self._contexts[-1] if self._contexts else 0
+
+    def cuCtxPushCurrent(self, context):
+        self._contexts.append(context)
+        return (0,)
+
+    def cuCtxPopCurrent(self):
+        return 0, self._contexts.pop()
+
+    def cuThreadExchangeStreamCaptureMode(self, mode):
+        return 0, mode
+
+    def cuModuleLoadData(self, code):
+        self._note("load", bytes(code[:4]))
+        return 0, "module"
+
+    def cuModuleGetFunction(self, module, name):
+        return 0, name.decode()
+
+    def cuFuncGetAttribute(self, kind, function):
+        return 0, 1024
+
+    def cuFuncSetAttribute(self, function, kind, value):
+        self._note("set", function, value)
+        return (0,)
+
+    def _allocate(self, size):
+        address = next(self._next)
+        self.memory[address] = size
+        return address
+
+    def cuMemAlloc(self, size):
+        self._note("alloc", size)
+        return 0, self._allocate(size)
+
+    def cuMemFree(self, address):
+        self._note("free", self.memory.pop(address))
+        return (0,)
+
+    def cuMemAllocAsync(self, size, stream):
+        self._note("alloc async", size, stream)
+        return 0, self._allocate(size)
+
+    def cuMemFreeAsync(self, address, stream):
+        self._note("free async", self.memory.pop(address), stream)
+        return (0,)
+
+    def cuMemsetD8Async(self, address, value, size, stream):
+        self._note("memset", size, stream)
+        return (0,)
+
+    def cuStreamIsCapturing(self, stream):
+        return 0, int(stream in self.captured)
+
+    def cuStreamGetId(self, stream):
+        return 0, 1000 + stream
+
+    def cuPointerGetAttribute(self, kind, address):
+        if address not in self.places:
+            return real.CUresult.CUDA_ERROR_INVALID_VALUE, None
+        return 0, self.places[address]
+
+    def cuEventCreate(self, flags):
+        return 0, "event"
+
+    def cuEventRecord(self, event, stream):
+        self._note("record", stream)
+        return (0,)
+
+    def cuStreamWaitEvent(self, stream, event, flags):
+        self._note("wait", stream)
+        return (0,)
+
+    def cuEventDestroy(self, event):
+        return (0,)
+
+    def cuGetErrorString(self, status):
+        return 0, b"words of the driver"
+
+    def cuLaunchKernel(self, function, *rest):
+        *sizes, stream, parameters, _ = rest
+        places = (ctypes.c_void_p * self.parameters.get(function, 0)).from_address(parameters)
+        values = tuple(ctypes.c_int64.from_address(place).value for place in places)
+        self._note("launch", function, tuple(sizes), stream, values)
+        return (0,)
+
+
+def install(monkeypatch, **attributes):
+    """Put a driver in place for one test, and return it."""
+    fake = FakeDriver(attributes)
+    monkeypatch.setattr(driver, "_api", fake)
+    monkeypatch.setattr(driver, "_devices", {})
+    monkeypatch.setattr(workspace, "_areas", type(workspace._areas)())
+    return fake
