@@ -19,6 +19,7 @@ from axisfold.lower.regions import (
     StageBounds,
     block_leaves,
     enclosing_domains,
+    grid_leaves,
     loop_domains,
 )
 from axisfold.schedule.primitives.compute_at import consumers
@@ -49,7 +50,7 @@ class LastBlock:
         self.nest = nest
         self.stages = nest.builder.finished_by(nest.stage)
         tags = {t.tag for stage in self.stages for t in stage.bindings.values()}
-        leaves = block_leaves(nest.stage)
+        leaves = grid_leaves(nest.stage)
         self.depth = len(leaves)
         bindings = nest.stage.bindings
         self.shared = [leaf for leaf in leaves if bindings[leaf].tag in tags]
@@ -103,9 +104,9 @@ def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Non
     ------
     ScheduleError
         ``S264``: a reduce axis is bound to blocks without ``last_block``; ``S267``: it is folded
-        in a loop, so that blocks would take tickets of several rounds at a time; ``S265``: a loop lies
-        outside of the loops over blocks that a last block finishes; ``S266``: the last block needs
-        what blocks that it does not wait for compute.
+        in a loop, so that blocks would take tickets of several rounds at a time; ``S265``: a loop
+        lies outside of the loops over blocks that a last block finishes, or it is bound to others;
+        ``S266``: the last block needs what blocks that it does not wait for compute.
     """
     for stage in schedule.stages:
         for leaf in block_leaves(stage):
@@ -140,23 +141,35 @@ def _check_no_loop(stage: Stage, reduced: Axis, bounds: StageBounds) -> None:
 
 
 def _check_order(stage: Stage, producer: Stage) -> None:
-    blocks = block_leaves(producer)
-    if not blocks or producer.leaf_axes[: len(blocks)] != blocks:
+    blocks = grid_leaves(producer)
+    reduced = any(producer.touches(leaf, "reduce") for leaf in blocks)
+    if not blocks or producer.leaf_axes[: len(blocks)] != blocks or reduced:
         raise ScheduleError(
             f"the last block of stage {producer.name!r} computes {stage.name!r}, but its outermost "
             "loops are not the ones over blocks.",
             code="S265",
-            hint="Bind axes to blockIdx and reorder them outwards.",
+            hint="Bind data axes to blockIdx and reorder them outwards.",
         )
+    tags = {producer.bindings[leaf].tag for leaf in blocks}
+    for leaf in grid_leaves(stage):
+        tag = stage.bindings[leaf].tag
+        if tag not in tags:
+            raise ScheduleError(
+                f"axis {leaf.name!r} of stage {stage.name!r} is bound to {tag}, but the last block "
+                f"of stage {producer.name!r}, which computes it, is one of "
+                f"{', '.join(sorted(tags))}.",
+                code="S265",
+                hint="Bind it to threads, or bind an axis of both stages to these blocks alike.",
+            )
 
 
 def _check_parts(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> None:
     """Refuse a last block that reads what other sets of blocks compute."""
     producer = stage.last_block_of
     assert producer is not None  # noqa: S101
-    tags = {t.tag for t in stage.bindings.values() if t.is_block}
+    tags = {t.tag for t in stage.bindings.values() if not t.is_thread}
     shared = {
-        producer.loop_var(a) for a in block_leaves(producer) if producer.bindings[a].tag in tags
+        producer.loop_var(a) for a in grid_leaves(producer) if producer.bindings[a].tag in tags
     }
     if not shared:
         return

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
-from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.analysis.bounds import Bounds, Domain, constant_interval
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
-from axisfold.ir.buffer import Buffer
+from axisfold.ir.buffer import Buffer, Scope
 from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.stmt import Allocate, Attr, For, If, Stmt
 from axisfold.ir.walk import rewrite, substitute
@@ -17,12 +18,15 @@ from axisfold.lower.inline import inlined
 from axisfold.lower.last_block import LastBlock, check_blocks
 from axisfold.lower.reduction import Resolve, init_statement, store_all, update_statement
 from axisfold.lower.regions import (
+    Region,
     StageBounds,
     enclosing_domains,
     infer_bounds,
     is_loop,
     loop_domains,
     scope_of,
+    sharers,
+    threads_around,
 )
 from axisfold.lower.storage import Storage, temporary
 from axisfold.lower.tails import guard_level, stage_guards
@@ -89,9 +93,24 @@ class LoopBuilder:
             given = self.storage.get(origin) or self.storage.get(now)
             if given is None:
                 scope = scope_of(stage)
-                given = temporary(now, stage, self.bounds[stage].region, scope)
+                given = temporary(now, stage, self._room(stage, scope), scope)
                 self.owned.setdefault(stage, []).append(given)
             self.storage[origin] = self.storage[now] = given
+
+    def _room(self, stage: Stage, scope: Scope | None) -> Region:
+        """Return the region to keep memory for: of constant extent where threads need that.
+
+        The region of some rounds may be smaller than that of others.
+        """
+        region = self.bounds[stage].region
+        if scope in (None, "global") or not threads_around(stage):
+            return region
+        env = Bounds(enclosing_domains(stage, self.bounds))
+        most = [constant_interval(extent, env).high for _, extent in region]
+        return tuple(
+            (low, build.const(max(int(high), 0), extent.dtype) if math.isfinite(high) else extent)
+            for (low, extent), high in zip(region, most, strict=True)
+        )
 
     def _produce(self, stages: Sequence[Stage], rest: Stmt, condition: Expr | None = None) -> Stmt:
         """Return the stages in order and then ``rest``; memory lives from its producer on.
@@ -164,6 +183,8 @@ class Nest:
         loops = loop_domains(stage, self.bounds)
         env = Bounds({**self.around, **loops})
         self.guards = stage_guards(stage, self.bounds, self.bounds.offsets, self.bounds.values, env)
+        self.one_of_sharers = self._first_sharers()
+        self.guards += self.one_of_sharers
         self.last_block = LastBlock(self) if builder.finished_by(stage) else None
         if self.last_block is not None:
             self.guards += self.last_block.guards
@@ -173,6 +194,19 @@ class Nest:
         self.levels: dict[Var, int] = {
             stage.loop_var(leaf): n for n, leaf in enumerate(self.leaves)
         }
+
+    def _first_sharers(self) -> list[Expr]:
+        """Return guards that let one thread write what several would write alike.
+
+        Threads around that share the memory, and that no loop of the stage is bound to, would all
+        do the same.
+        """
+        if scope_of(self.stage) not in ("shared", "cluster", "warp"):
+            return []
+        own = {thread.var for thread in self.stage.bindings.values()}
+        idle = [v for v in self.around if v in sharers(self.stage) - own]
+        env = Bounds(self.around)
+        return [v.equal(0) for v in idle if not can_prove(v.equal(0), env)]
 
     def build(self) -> Stmt:
         """Return the whole nest."""
@@ -356,4 +390,5 @@ class _Init:
             if isinstance(value := self.offsets[axis], Var)
         }
         env = Bounds({**nest.around, **own, **inner})
-        return stage_guards(nest.stage, nest.bounds, self.offsets, self.indices, env)
+        found = stage_guards(nest.stage, nest.bounds, self.offsets, self.indices, env)
+        return [*found, *nest.one_of_sharers]

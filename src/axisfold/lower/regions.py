@@ -53,7 +53,8 @@ def infer_bounds(schedule: Schedule) -> dict[Stage, StageBounds]:
     """
     bounds: dict[Stage, StageBounds] = {}
     # Those at the top level first: the loops around others, wherever these are read, are known.
-    for stage in sorted(reversed(schedule.stages), key=lambda s: s.attachment is not None):
+    backwards = schedule.stages[::-1]
+    for stage in sorted(backwards, key=lambda s: s.attachment is not None):
         if stage.op.body:
             bounds[stage] = _stage_bounds(stage, _region(schedule, stage, bounds))
     return bounds
@@ -134,7 +135,7 @@ def enclosing_domains(stage: Stage, bounds: Mapping[Stage, StageBounds]) -> dict
     """Return the domains of the loops around an attached stage, outermost first."""
     if stage.last_block_of is not None:
         producer = stage.last_block_of
-        blocks = {producer.loop_var(leaf) for leaf in block_leaves(producer)}
+        blocks = {producer.loop_var(leaf) for leaf in grid_leaves(producer)}
         own = loop_domains(producer, bounds[producer])
         return {var: domain for var, domain in own.items() if var in blocks}
     if stage.attachment is None:
@@ -163,8 +164,13 @@ def threads_around(stage: Stage) -> list[ThreadAxis]:
         ]
     if stage.last_block_of is not None:
         producer = stage.last_block_of
-        found += [producer.bindings[leaf] for leaf in block_leaves(producer)]
+        found += [producer.bindings[leaf] for leaf in grid_leaves(producer)]
     return found
+
+
+def grid_leaves(stage: Stage) -> list[Axis]:
+    """Return the leaves of a stage that are bound to blocks, of the grid or of a cluster."""
+    return [a for a in stage.leaf_axes if a in stage.bindings and not stage.bindings[a].is_thread]
 
 
 def block_leaves(stage: Stage) -> list[Axis]:
@@ -172,7 +178,7 @@ def block_leaves(stage: Stage) -> list[Axis]:
     return [a for a in stage.leaf_axes if a in stage.bindings and stage.bindings[a].is_block]
 
 
-def _sharers(stage: Stage) -> set[Var]:
+def sharers(stage: Stage) -> set[Var]:
     """Return the variables of those threads around that see the stage's memory in common.
 
     Memory of a block is filled for all its threads, global memory for all blocks as well.
@@ -205,7 +211,7 @@ def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds
     if stage.attachment is None:
         return tuple((axis.min, axis.extent) for axis in stage.op.axis)
     around = enclosing_domains(stage, bounds)
-    shared = _sharers(stage)
+    shared = sharers(stage)
     fixed = {var: domain for var, domain in around.items() if var not in shared}
     tensors = {id(t) for t in (*stage.op.outputs, *stage.origin_op.outputs)}
     region: list[tuple[Expr, Expr]] | None = None

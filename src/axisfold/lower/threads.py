@@ -143,7 +143,8 @@ class CrossThread:
         body = store_all(nest.targets(), indices, loads)
         bound = [] if self.is_private else [stage.bindings[leaf] for leaf in self.bound]
         # Which block stores what blocks have combined, the all-reduce says.
-        first = [thread.var.equal(0) for thread in bound if not thread.is_block]
+        of_grid = any(thread.is_block for thread in bound)
+        first = [t.var.equal(0) for t in bound if t.is_thread or not of_grid]
         inside = [nest.builder.lowered(g) for g in nest.guards if nest.is_data_guard(g)]
         conditions = [*first, *inside]
         if stage.store_predicate is not None and stage.store_predicate not in first:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Final
 
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.dtypes import INT32
@@ -27,7 +29,7 @@ from axisfold.ir.stmt import (
 )
 from axisfold.ir.walk import post_order, rebuild, substitute, uses
 from axisfold.passes.rewriter import StmtRewriter, with_body
-from axisfold.passes.threads import TAGS, first_of, is_block_tag, is_cooperative
+from axisfold.passes.threads import TAGS, UNITS, first_of, is_block_tag, is_cooperative
 
 
 def launch_threads(kernel: Kernel) -> Kernel:
@@ -56,7 +58,7 @@ def launch_threads(kernel: Kernel) -> Kernel:
     UnsupportedError
         ``X121``: nothing of a nest is bound; ``X122``: the extent of a thread index is not
         constant, or that of a block index depends on the nest; ``X123``: memory of the wrong
-        scope.
+        scope, or of an extent that is not constant.
     """
     launcher = _Host(kernel.name)
     return with_body(kernel, launcher.visit(kernel.body))
@@ -166,24 +168,35 @@ class _Threads(StmtRewriter):
             case AllReduce():
                 return replace(stmt, threads=tuple(self.index_of[v] for v in stmt.threads))
             case Ticket():
-                return self.by_one(stmt)
-            case _ if _only_writes_for_all(stmt):
-                return self.by_one(stmt)
+                return self.by_one(stmt, UNITS)
+            case _ if units := _units_written_for(stmt):
+                return self.by_one(stmt, units)
             case _:
                 return super().visit(stmt)
 
-    def by_one(self, stmt: Stmt) -> Stmt:
-        """Let one thread of each index that the nest does not use write what others see."""
+    def by_one(self, stmt: Stmt, units: Collection[str]) -> Stmt:
+        """Let one thread of each index of some units that the nest does not use write."""
         unused = [
             index.var
             for tag, index in self.indices.items()
-            if tag not in self.seen and not build.is_const(index.extent, 1)
+            if tag not in self.seen
+            and tag.partition(".")[0] in units
+            and not build.is_const(index.extent, 1)
         ]
         return If(first_of(unused), stmt) if unused else stmt
 
 
-def _only_writes_for_all(stmt: Stmt) -> bool:
-    """Return whether a statement has no effect but on memory that threads share."""
+# The threads that see the same memory.
+_SEEN_BY: Final = {
+    "global": frozenset(UNITS),
+    "cluster": frozenset({"clusterCtaIdx", "threadIdx"}),
+    "shared": frozenset({"threadIdx"}),
+    "warp": frozenset({"threadIdx"}),
+}
+
+
+def _units_written_for(stmt: Stmt) -> Collection[str]:
+    """Return the units whose threads all see what a statement writes, if it does nothing else."""
     own: set[Buffer] = set()
     written: set[Buffer] = set()
     for node in post_order(stmt):
@@ -193,12 +206,11 @@ def _only_writes_for_all(stmt: Stmt) -> bool:
             case Store():
                 written.add(node.buffer)
             case For(kind="bound"):
-                return False
+                return ()
             case _:
                 pass
-    outside = written - own
-    seen_by_all = all(buffer.scope != "local" for buffer in outside)
-    return bool(outside) and seen_by_all and not is_cooperative(stmt)
+    seen_by = {_SEEN_BY.get(buffer.scope, frozenset()) for buffer in written - own}
+    return seen_by.pop() if len(seen_by) == 1 and not is_cooperative(stmt) else ()
 
 
 def predicated(stmt: Stmt, guard: Expr) -> Stmt:
@@ -238,6 +250,16 @@ def _check_memory(stmt: Stmt, *, inside_block: bool) -> None:
                 hint="Use set_scope('shared') or 'local' with constant extents, or compute it at "
                 "the top level.",
             )
+        case Allocate() if inside_block and not _is_constant(stmt.buffer):
+            extents = " x ".join(map(str, stmt.buffer.shape))
+            raise UnsupportedError(
+                f"stage {stmt.buffer.name!r} is computed inside a loop over blocks or threads in "
+                f"{stmt.buffer.scope} memory, whose size is fixed when a kernel is compiled, but "
+                f"its extents are {extents}.",
+                code="X123",
+                hint="Split the loop that it is computed at by a constant and compute it further "
+                "inside, or compute it at the top level.",
+            )
         case For():
             _check_memory(stmt.body, inside_block=inside_block or stmt.kind == "bound")
         case If():
@@ -249,6 +271,10 @@ def _check_memory(stmt: Stmt, *, inside_block: bool) -> None:
             _check_memory(stmt.body, inside_block=inside_block)
         case _:
             return
+
+
+def _is_constant(buffer: Buffer) -> bool:
+    return all(build.as_int(extent) is not None for extent in buffer.allocated_extents)
 
 
 def _written(stmt: Stmt) -> str:

@@ -15,7 +15,7 @@ from axisfold.ir.buffer import Buffer
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Const, Expr, Load, Var
 from axisfold.ir.stmt import WARP, AllReduce, Launch, Let, Stmt, Store
-from axisfold.passes.threads import first_of, flat_index, is_block_tag, is_thread_tag
+from axisfold.passes.threads import first_of, flat_index, is_thread_tag
 
 STYLES: Final = ("shuffle", "two-level", "interleaved", "adjacent")
 ZERO = build.const(0)
@@ -193,7 +193,12 @@ class Team:
 
     @property
     def _blocks(self) -> list[Var]:
-        return [v for v in self.threads if is_block_tag(self._tags[v])]
+        """The indices of blocks, those within a cluster too, over which the grid combines."""
+        return [v for v in self.threads if not is_thread_tag(self._tags[v])]
+
+    @property
+    def _other_blocks(self) -> list[Var]:
+        return [v for v, t in self._tags.items() if not is_thread_tag(t) and v not in self.threads]
 
     def _wide(self, variables: Sequence[Var]) -> tuple[Expr, Expr]:
         pairs = [(build.cast(INT64, v), build.cast(INT64, self._extents[v])) for v in variables]
@@ -213,12 +218,12 @@ class Team:
     @property
     def block_group(self) -> Expr:
         """The number of the set of blocks that this block belongs to."""
-        return self._wide(self._of_unit("blockIdx", inside=False))[0]
+        return self._wide(self._other_blocks)[0]
 
     @property
     def block_groups(self) -> Expr:
         """How many sets of blocks there are."""
-        return self._wide(self._of_unit("blockIdx", inside=False))[1]
+        return self._wide(self._other_blocks)[1]
 
     @property
     def partials(self) -> Expr:
