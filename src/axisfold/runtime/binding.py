@@ -26,8 +26,19 @@ class LayoutMismatch(Exception):
     """An array does not have the layout that the kernel was compiled for."""
 
 
-def check_arrays(kernel: Kernel, arrays: Sequence[Any]) -> dict[Var, int]:
+def check_arrays(
+    kernel: Kernel, arrays: Sequence[Any], *, of_right_dtype: bool = False
+) -> dict[Var, int]:
     """Check everything but layouts, and return the values of the extents.
+
+    Parameters
+    ----------
+    kernel
+        The program.
+    arrays
+        In the order of its parameters.
+    of_right_dtype
+        Dtypes have been checked: the arrays stand for others, whose dtype NumPy may not have.
 
     Raises
     ------
@@ -44,6 +55,10 @@ def check_arrays(kernel: Kernel, arrays: Sequence[Any]) -> dict[Var, int]:
     extents: dict[Var, int] = {}
     for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
         label = f"argument {position} ({buffer.name})"
+        _check_kind(label, array)
+        if not of_right_dtype and array.dtype != buffer.dtype.to_numpy():
+            given = str(array.dtype) if array.dtype.isnative else array.dtype.str
+            check_dtype(label, buffer, given, is_output=buffer in kernel.outputs)
         _check_array(label, buffer, array, is_output=buffer in kernel.outputs)
     for only_variables in (True, False):
         for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
@@ -87,7 +102,7 @@ def check_dtype(label: str, buffer: Buffer, given: str, *, is_output: bool) -> N
         )
 
 
-def _check_array(label: str, buffer: Buffer, array: Any, *, is_output: bool) -> None:
+def _check_kind(label: str, array: Any) -> None:
     if is_on_gpu(array):
         raise ArgumentError(
             f"{label} is in the memory of a GPU, but the function was built for the CPU.",
@@ -106,9 +121,9 @@ def _check_array(label: str, buffer: Buffer, array: Any, *, is_output: bool) -> 
             code="A202",
             hint="Pass .filled(value), or fold .compressed().",
         )
-    if array.dtype != buffer.dtype.to_numpy():
-        given = str(array.dtype) if array.dtype.isnative else array.dtype.str
-        check_dtype(label, buffer, given, is_output=is_output)
+
+
+def _check_array(label: str, buffer: Buffer, array: Array, *, is_output: bool) -> None:
     if array.ndim != len(buffer.shape):
         raise ShapeError(
             f"{label} has {array.ndim} axes, but the kernel was built for {len(buffer.shape)}.",

@@ -206,8 +206,10 @@ def _view_dlpack(label: str, array: Any, stream: int) -> View:
         from cuda.core.utils import StridedMemoryView
     except ImportError as error:
         raise missing_extra("cuda.core") from error
+    # Its constructor did the same until version 1.0.
+    read = getattr(StridedMemoryView, "from_dlpack", StridedMemoryView)
     try:
-        found = StridedMemoryView.from_dlpack(array, stream_ptr=stream or LEGACY_STREAM)
+        found = read(array, stream_ptr=stream or LEGACY_STREAM)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise ArgumentError(
             f"{label} is a {type(array).__name__} whose memory cannot be shared: {error}",

@@ -151,7 +151,7 @@ class Caller:
             _check_aligned(label, v)
         where = _common_device(kernel, views)
         shadows = [v.shadow for v in views]
-        extents = check_arrays(kernel, shadows)
+        extents = check_arrays(kernel, shadows, of_right_dtype=True)
         version = self.declared
         try:
             values = bind_layout(version.ir, shadows, extents)
