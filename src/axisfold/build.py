@@ -250,26 +250,32 @@ def build(
 def _threaded(
     schedule: Schedule, args: Sequence[Any], name: str, target: Target, *, any_layout: bool
 ) -> Program:
-    ir = legible(schedule, args, name, any_layout=any_layout, target=target)
+    return sim_program(legible(schedule, args, name, any_layout=any_layout, target=target), target)
+
+
+def sim_program(ir: Kernel, target: Target) -> Program:
+    """Return loop IR as a program for the simulator."""
     return Program(ir, threads(ir, target))
+
+
+def cuda_program(ir: Kernel, target: Target) -> CudaProgram:
+    """Return loop IR as a program for GPUs of the target's architecture."""
+    kernel = threads(ir, target)
+    entries = {
+        launch: Entry(cuda.symbol(kernel, launch), *cuda.launch_parameters(kernel, launch))
+        for launch in cuda.launches(kernel)
+    }
+    return CudaProgram(kernel, cuda.emit_program(kernel), target.arch, entries)
 
 
 def _cuda(schedule: Schedule, args: Sequence[Any], name: str, target: Target) -> CudaFunction:
     chosen = target if target.arch else replace(target, arch=this_arch())
 
-    def compiled(ir: Kernel) -> CudaProgram:
-        kernel = threads(ir, chosen)
-        entries = {
-            launch: Entry(cuda.symbol(kernel, launch), *cuda.launch_parameters(kernel, launch))
-            for launch in cuda.launches(kernel)
-        }
-        return CudaProgram(kernel, cuda.emit_program(kernel), chosen.arch, entries)
-
     def version(*, any_layout: bool) -> Version:
         def lowered() -> Kernel:
             return legible(schedule, args, name, any_layout=any_layout, target=chosen)
 
-        return Version(lowered, compiled)
+        return Version(lowered, lambda ir: cuda_program(ir, chosen))
 
     function = CudaFunction(version(any_layout=False), version(any_layout=True), chosen)
     _ = function.declared.program.cubin  # now, so that the first call is as fast as the others

@@ -8,9 +8,10 @@ which rule plans the kernel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Inner = Literal["unit", "zero", "any"]
 
@@ -81,6 +82,19 @@ class Problem:
         for stride, itemsize in zip(last.strides, itemsizes, strict=True):
             steps.append("unit" if stride == itemsize else "zero" if stride == 0 else "any")
         return kind, tuple(steps)
+
+
+# Elements that are folded into one: fewer than each of these are short, moderate, middle.
+RUNS: Final = {"short": 16, "moderate": 2048, "middle": 1 << 16}
+FEW_OUTPUTS: Final = 256
+
+
+def size_class(problem: Problem) -> tuple[str, str]:
+    """Return how long the folds are, and how many, as GPUs tell them apart."""
+    outputs = math.prod(axis.extent for axis in problem.kept)
+    elements = math.prod(axis.extent for axis in problem.reduced)
+    run = next((name for name, most in RUNS.items() if elements < most), "long")
+    return run, "few" if outputs < FEW_OUTPUTS else "many"
 
 
 def _reach(axis: LoopAxis) -> tuple[int, ...]:

@@ -31,12 +31,17 @@ class LayoutClass:
         Which kind the innermost axis is of.
     inner_steps
         How each input steps along it: one element, not at all, or by any stride.
+    run, outputs
+        For GPUs: how many elements are folded into each (``short``, ``moderate``, ``middle``,
+        ``long``), and of how many (``few``, ``many``); "" where that makes no difference.
     """
 
     kept: int
     reduced: int
     inner_kind: str
     inner_steps: tuple[Inner, ...]
+    run: str = ""
+    outputs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +169,17 @@ class Composer:
         """Return a placeholder for each real component of each input."""
         rank_shape = [*self._kept_shape(), *self.reduced_extents]
         found = []
+
+        def facts(element: Var) -> Facts:
+            # A GPU reads elements at multiples of their size only, and is given no others.
+            return Facts(align=element.dtype.itemsize if self.layout.run else 0)
+
         for position, parts in enumerate(self.traced.elements):
             strides = self._strides(position, len(rank_shape), parts[0].dtype.itemsize)
             found.append(
                 tuple(
                     placeholder(
-                        rank_shape, v.dtype, v.name, strides=strides, unit="byte", facts=Facts()
+                        rank_shape, v.dtype, v.name, strides=strides, unit="byte", facts=facts(v)
                     )
                     for v in parts
                 )

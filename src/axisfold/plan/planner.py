@@ -6,12 +6,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from axisfold.build import Compiled
+from axisfold.build import Compiled, cuda_program, sim_program
+from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import legible
+from axisfold.plan import rules_cpu, rules_cuda
 from axisfold.plan.compose import Composer, Graph, LayoutClass
-from axisfold.plan.rules_cpu import RULES, Rule
+from axisfold.plan.rule import Rule
 from axisfold.schedule.schedule import Schedule, create_schedule
 from axisfold.target import Target
 from axisfold.tensor.key import expression_key
@@ -37,14 +39,15 @@ class Plan:
     graph, schedule
         The te computation and its schedule.
     compiled
-        The kernel.
+        The kernel: machine code of the host, or a program of launches for target ``cuda`` or
+        ``sim``.
     """
 
     layout: LayoutClass
     rule: Rule
     graph: Graph
     schedule: Schedule
-    compiled: Compiled
+    compiled: Any
 
 
 def traced_key(traced: Traced) -> Hashable:
@@ -78,16 +81,27 @@ def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
 
 def make_plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
     """Write te and schedule by the first rule that applies."""
-    rule = next(r for r in RULES if r.applies(layout, traced))
+    rules = rules_cuda.RULES if target.has_threads else rules_cpu.RULES
+    rule = next(r for r in rules if r.applies(layout, traced))
     composer = Composer(traced, layout)
     graph = composer.graph() if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
     schedule = create_schedule(graph.results[0].op)
     if any(stage.op is graph.state[0].op for stage in schedule.stages):
         rule.schedule(schedule, graph, traced, target)  # else no result reads the state
     kernel = legible(
-        schedule, graph.args, f"{rule.name}_fold", compact=_real_results(traced, graph)
+        schedule,
+        graph.args,
+        f"{rule.name}_fold",
+        compact=_real_results(traced, graph),
+        target=target if target.has_threads else None,
     )
-    return Plan(layout, rule, graph, schedule, Compiled(kernel))
+    return Plan(layout, rule, graph, schedule, _compiled(kernel, target))
+
+
+def _compiled(kernel: Kernel, target: Target) -> Any:
+    if target.kind == "cuda":
+        return cuda_program(kernel, target)
+    return sim_program(kernel, target) if target.kind == "sim" else Compiled(kernel)
 
 
 def _real_results(traced: Traced, graph: Graph) -> list[Tensor]:

@@ -6,45 +6,16 @@ The table is read from the top; the first rule that applies plans the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from axisfold.ir import build
 from axisfold.plan.compose import Graph, LayoutClass
+from axisfold.plan.rule import Rule
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
-
-Scheduler = Callable[[Schedule, Graph, Traced, Target], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A way to compute and schedule a class of problems.
-
-    Attributes
-    ----------
-    name
-        Name of the class.
-    applies
-        Whether the rule takes a layout class.
-    reason
-        Why its schedule suits the class, in one sentence.
-    schedule
-        Applies the primitives.
-    tile_rows
-        Length of the runs that the computation goes by; None folds elements.
-    """
-
-    name: str
-    applies: Callable[[LayoutClass, Traced], bool]
-    reason: str
-    schedule: Scheduler
-    tile_rows: int | None = None
-
 
 REGISTERS: Final = 16
 COLUMN_TILE_BYTES: Final = 8192
