@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CUDA driver that only notes what it is asked; device arrays that say where they are."""
+"""For the tests of CUDA: programs, compilers, a driver that takes notes, and device arrays."""
 
 from cuda_support.arrays import DLPackArray, Interface
 from cuda_support.driver import FakeDriver, install
