@@ -13,6 +13,7 @@ from axisfold.build import build
 from axisfold.errors import ArgumentError, AxisfoldError, DeviceError, DTypeError, ShapeError
 from axisfold.runtime.cuda import driver
 from axisfold.runtime.cuda.arrays import current_stream, stream_handle, view
+from axisfold.runtime.cuda.call import Caller
 
 A_ADDRESS, B_ADDRESS, ELSEWHERE = 1 << 40, 2 << 40, 3 << 40
 
@@ -46,6 +47,7 @@ def fake(monkeypatch):
 def function(compiled, fake):
     compiled.declared.program._loaded.clear()
     compiled.general.program._loaded.clear()
+    compiled._call._records.clear()
     return compiled
 
 
@@ -186,6 +188,23 @@ def test_dlpack(function, fake):
     assert first[2] == second[2] == (2, 1, 1, 64, 1, 1, 0)
     assert (first[3], second[3]) == (0, 77)
     assert first[4] == (rows.array.ctypes.data, sums.array.ctypes.data)
+
+
+def test_layouts_are_checked_once(function, fake, monkeypatch):
+    checked = []
+    bind = Caller._bind
+    monkeypatch.setattr(Caller, "_bind", lambda *args: checked.append(1) or bind(*args))
+    rows = np.zeros((7, 9), "f4")
+    for _ in range(3):
+        function(DLPackArray(rows), DLPackArray(np.zeros(7, "f4")))
+        function(a(), b())
+    assert len(checked) == 2
+    assert fake.words().count("launch") == 6
+    for _ in range(2):  # but what overlaps is looked at again
+        with pytest.raises(ArgumentError, match="shares memory"):
+            function(DLPackArray(rows), DLPackArray(rows[0, :7]))
+        with pytest.raises(ArgumentError, match="shares memory"):
+            function(a(), b(A_ADDRESS + 64))
 
 
 def test_arrays_of_jax_are_never_written(function):

@@ -103,7 +103,7 @@ def quick_key(array: Any) -> tuple[Any, int] | None:
             return key, array.data_ptr()
         except RuntimeError:  # sparse or without memory
             return None
-    if _is_cupy(array):
+    if is_cupy(array):
         return (array.shape, array.strides, array.dtype, array.data.device_id), array.data.ptr
     return None
 
@@ -130,7 +130,7 @@ def view(label: str, array: Any, stream: int) -> View:
         raise _not_on_gpu(label, array)
     if is_tensor(array):
         return _view_tensor(label, array)
-    if _is_cupy(array):
+    if is_cupy(array):
         return View(
             array.data.ptr, array.shape, array.strides, _name(array.dtype), array.itemsize,
             array.data.device_id, library="cupy", owner=array,
@@ -160,7 +160,8 @@ def _has_dlpack(array: Any) -> bool:
     return hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__")
 
 
-def _is_cupy(array: Any) -> bool:
+def is_cupy(array: Any) -> bool:
+    """Whether an object is an array of CuPy."""
     kind = getattr(sys.modules.get("cupy"), "ndarray", None)
     return kind is not None and isinstance(array, kind)
 

@@ -21,6 +21,7 @@ from axisfold.runtime.binding import (
 from axisfold.runtime.cuda.arrays import (
     View,
     current_stream,
+    is_cupy,
     quick_key,
     stream_handle,
     view,
@@ -28,6 +29,7 @@ from axisfold.runtime.cuda.arrays import (
 )
 from axisfold.runtime.cuda.driver import api, device
 from axisfold.runtime.cuda.program import Bound, Program
+from axisfold.runtime.placement import is_tensor
 
 # Records of layouts that a function keeps; then it starts anew.
 _MOST_RECORDS: Final = 4096
@@ -127,20 +129,21 @@ class Caller:
             view(f"argument {position} ({buffer.name})", array, handle)
             for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True))
         ]
-        bound = self._bind(views)
-        quick = [quick_key(array) for array in arrays]
         addresses = [v.address for v in views]
-        if None not in quick:
+        quick = [quick_key(array) for array in arrays]
+        keys = [v.key if q is None else q[0] for v, q in zip(views, quick, strict=True)]
+        key = self._key(keys, addresses)
+        record = self._records.get(key)
+        if record is None or record.may_overlap(addresses):
+            record = _Record(self._bind(views), _stream_of(arrays), _written_pairs(kernel, views))
             if len(self._records) >= _MOST_RECORDS:
                 self._records.clear()
-            keys = [part[0] for part in quick if part is not None]
-            record = _Record(bound, _stream_of(arrays), _written_pairs(kernel, views))
-            self._records[self._key(keys, addresses)] = record
-        with bound.device.current():
+            self._records[key] = record
+        with record.bound.device.current():
             for v in views:
                 if v.stream is not None:
                     wait_for(handle, v.stream)
-            bound.run(addresses, handle)
+            record.bound.run(addresses, handle)
 
     def _bind(self, views: Sequence[View]) -> Bound:
         """Check everything, and return the launches."""
@@ -165,12 +168,10 @@ class Caller:
 def _stream_of(arrays: Sequence[Any]) -> Callable[[], int]:
     """Return what returns the current stream of the first array whose library has one."""
     for array in arrays:
-        quick = quick_key(array)
-        if quick is not None:
-            library = type(array).__module__.partition(".")[0]
-            index = array.get_device() if hasattr(array, "get_device") else array.data.device_id
-            if index >= 0:
-                return current_stream("cupy" if library == "cupy" else "torch", index)
+        if is_tensor(array) and array.is_cuda:
+            return current_stream("torch", array.get_device())
+        if is_cupy(array):
+            return current_stream("cupy", array.data.device_id)
     return current_stream("", 0)
 
 

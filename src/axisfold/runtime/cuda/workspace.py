@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from axisfold.runtime.cuda.driver import Device, api, call, fail, relaxed
+from axisfold.runtime.cuda.driver import device as find_device
 
 # Streams whose area is kept; beyond it the one that waited longest loses its own.
 _MOST_AREAS: Final = 64
@@ -128,15 +129,16 @@ def area_of(device: Device, stream: int) -> Area | GraphArea:
             _areas.move_to_end(key)
             return area
         area = _areas[key] = Area()
-        oldest = _areas.popitem(last=False)[1] if len(_areas) > _MOST_AREAS else None
+        oldest = _areas.popitem(last=False) if len(_areas) > _MOST_AREAS else None
     if oldest is not None:
-        _drop(oldest)
+        (index, *_), dropped = oldest
+        _drop(find_device(index), dropped)
     return area
 
 
-def _drop(area: Area) -> None:
+def _drop(device: Device, area: Area) -> None:
     """Free the memory of a stream that may be gone; this waits for its work."""
-    with area.lock, relaxed():
+    with area.lock, device.current(), relaxed():
         for memory in (area.scratch, area.zeroed):
             if memory.address:
                 call("cuMemFree", memory.address)
