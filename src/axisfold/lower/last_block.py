@@ -106,7 +106,8 @@ def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Non
         ``S264``: a reduce axis is bound to blocks without ``last_block``; ``S267``: it is folded
         in a loop, so that blocks would take tickets of several rounds at a time; ``S265``: a loop
         lies outside of the loops over blocks that a last block finishes, or it is bound to others;
-        ``S266``: the last block needs what blocks that it does not wait for compute.
+        ``S266``: the last block needs what blocks that it does not wait for, or later
+        launches, compute.
     """
     for stage in schedule.stages:
         for leaf in block_leaves(stage):
@@ -123,6 +124,7 @@ def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Non
                 _check_no_loop(stage, leaf, bounds[stage])
         if stage.last_block_of is not None:
             _check_order(stage, stage.last_block_of)
+            _check_launches(schedule, stage, stage.last_block_of)
             _check_parts(schedule, stage, bounds)
 
 
@@ -161,6 +163,30 @@ def _check_order(stage: Stage, producer: Stage) -> None:
                 code="S265",
                 hint="Bind it to threads, or bind an axis of both stages to these blocks alike.",
             )
+
+
+def _check_launches(schedule: Schedule, stage: Stage, producer: Stage) -> None:
+    """Refuse a last block that reads what later launches compute."""
+    inside = [s for s in schedule.stages if _root(s) is stage]
+    for other in schedule.stages[schedule.stages.index(producer) + 1 :]:
+        root = _root(other)
+        if root is stage or root is producer or other.is_inlined:
+            continue
+        reader = next((s for s in consumers(schedule, other) if s in inside), None)
+        if reader is not None:
+            raise ScheduleError(
+                f"the last block of stage {producer.name!r} computes {reader.name!r}, which reads "
+                f"stage {other.name!r}, and that is computed after {producer.name!r}.",
+                code="S266",
+                hint=f"Use the last block of {other.name!r}, or compute {other.name!r} inside "
+                f"{stage.name!r}.",
+            )
+
+
+def _root(stage: Stage) -> Stage:
+    while stage.attachment is not None:
+        stage = stage.attachment.stage
+    return stage
 
 
 def _check_parts(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> None:

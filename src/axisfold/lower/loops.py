@@ -14,6 +14,7 @@ from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.stmt import Allocate, Attr, For, If, Stmt
 from axisfold.ir.walk import rewrite, substitute
 from axisfold.lower.attachments import check_attachments
+from axisfold.lower.banks import padded_strides
 from axisfold.lower.inline import inlined
 from axisfold.lower.last_block import LastBlock, check_blocks
 from axisfold.lower.reduction import Resolve, init_statement, store_all, update_statement
@@ -32,6 +33,7 @@ from axisfold.lower.storage import Storage, temporary
 from axisfold.lower.tails import guard_level, stage_guards
 from axisfold.lower.thread_axes import (
     with_one_axis_per_tag,
+    with_rounds_for,
     with_shared_work,
     with_threads_outside,
 )
@@ -68,9 +70,11 @@ class LoopBuilder:
         schedule = with_threads_outside(with_one_axis_per_tag(inlined(schedule)))
         check_attachments(schedule)
         bounds = infer_bounds(schedule)
-        shared = with_shared_work(schedule, bounds)
-        self.schedule = shared
-        self.bounds = bounds if shared is schedule else infer_bounds(shared)
+        for share in (with_shared_work, with_rounds_for):
+            shared = share(schedule, bounds)
+            if shared is not schedule:
+                schedule, bounds = shared, infer_bounds(shared)
+        self.schedule, self.bounds = schedule, bounds
         check_blocks(self.schedule, self.bounds)
         self.storage: dict[Tensor, Storage] = dict(arguments)
         self.owned: dict[Stage, list[Storage]] = {}
@@ -93,7 +97,11 @@ class LoopBuilder:
             given = self.storage.get(origin) or self.storage.get(now)
             if given is None:
                 scope = scope_of(stage)
-                given = temporary(now, stage, self._room(stage, scope), scope)
+                room, size = self._room(stage, scope), now.dtype.itemsize
+                strides: tuple[Expr, ...] = ()
+                if scope in ("shared", "warp"):
+                    strides = padded_strides(self.schedule, stage, room, self.bounds, size)
+                given = temporary(now, stage, room, scope, strides)
                 self.owned.setdefault(stage, []).append(given)
             self.storage[origin] = self.storage[now] = given
 

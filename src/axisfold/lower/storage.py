@@ -84,7 +84,11 @@ def any_argument(tensor: Tensor) -> Storage:
 
 
 def temporary(
-    tensor: Tensor, stage: Stage, region: Sequence[tuple[Expr, Expr]], scope: Scope | None
+    tensor: Tensor,
+    stage: Stage,
+    region: Sequence[tuple[Expr, Expr]],
+    scope: Scope | None,
+    padded: tuple[Expr, ...] = (),
 ) -> Storage:
     """Return storage for a region of an intermediate tensor.
 
@@ -92,7 +96,7 @@ def temporary(
     ``local``: in registers or on the stack; all others are ``global``, on the heap.
     """
     shape = tuple(extent for _, extent in region)
-    strides = _aligned_strides(stage, shape)
+    strides = _aligned_strides(stage, shape) or padded
     facts = Facts(align=64)
     local = Buffer(tensor.name, tensor.dtype, shape, strides, scope="local", facts=facts)
     inferred: Scope = "local" if stage.attachment is not None and local.is_on_stack else "global"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
-from axisfold.lower.regions import StageBounds, scope_of, threads_around
+from axisfold.lower.regions import StageBounds, enclosing_domains, scope_of, threads_around
 from axisfold.schedule.primitives.bind import bind
 from axisfold.schedule.primitives.fuse import fuse
 from axisfold.schedule.primitives.split import split
@@ -98,6 +98,56 @@ def with_shared_work(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) ->
     for position, stage in zip(positions, idle, strict=True):
         _share(result, result.stages[position], names[id(stage)])
     return result
+
+
+def with_rounds_for(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Schedule:
+    """Return a schedule in which no stage needs more threads than stages around have started.
+
+    A loop that is bound again, inside a loop of fewer rounds, is split: its threads take several
+    rounds each, neighbours neighbours; of a reduce axis each thread takes neighbours, in order.
+    """
+    short = [
+        (schedule.stages.index(stage), position, count)
+        for stage in schedule.stages
+        if stage.op.body
+        for position, leaf in enumerate(stage.leaf_axes)
+        if (count := _too_few(stage, leaf, bounds))
+    ]
+    if not short:
+        return schedule
+    result = copied(schedule)
+    for index, position, count in reversed(short):
+        _take_rounds(result, result.stages[index], position, count)
+    return result
+
+
+def _too_few(stage: Stage, leaf: Axis, bounds: Mapping[Stage, StageBounds]) -> int:
+    """Return how many threads a bound loop finds, if it has more rounds; else 0."""
+    thread = stage.bindings.get(leaf)
+    around = enclosing_domains(stage, bounds)
+    if thread is None or thread.is_block or thread.var not in around:
+        return 0
+    started = build.as_int(around[thread.var].extent)
+    rounds = build.as_int(bounds[stage].extents[leaf])
+    return started if started and rounds and rounds > started else 0
+
+
+def _take_rounds(schedule: Schedule, stage: Stage, position: int, count: int) -> None:
+    leaf = stage.leaf_axes[position]
+    thread, pragmas = stage.bindings.pop(leaf), stage.pragmas.pop(leaf, None)
+    guests = [s for s in schedule.stages if s.attachment and s.attachment.axis is leaf]
+    for guest in guests:
+        guest.attachment = None
+    if stage.touches(leaf, "reduce"):
+        bound, inner = split(schedule, stage, leaf, nparts=count)
+    else:
+        _, inner = split(schedule, stage, leaf, factor=count)
+        bound = inner
+    stage.bindings[bound] = thread
+    if pragmas is not None:
+        stage.pragmas[bound] = pragmas
+    for guest in guests:
+        guest.attachment = Attachment(stage, inner)
 
 
 def _is_idle(stage: Stage) -> bool:

@@ -52,8 +52,8 @@ def place_barriers(kernel: Kernel) -> Kernel:
     The statements are walked in order with the accesses since the last barrier; a loop is walked
     as if its rounds followed each other.  Two accesses need no barrier if both only read, or if
     the element is one thread's own: its index moves by more with the thread than with all else, or
-    is the same function of threads and loops in both (an element has one writer between two
-    barriers in a legal program).  Memory of a cluster is guarded by barriers of the cluster.
+    is the same function of threads and loops in both (a stage computes each element once, so one
+    thread does, in whichever round).  Memory of a cluster is guarded by barriers of the cluster.
 
     Raises
     ------
@@ -279,7 +279,7 @@ class _Barriers:
         """Return an index with its loop variables numbered in order of occurrence."""
         names: dict[Var, Expr] = {}
         for node in post_order(index):
-            if isinstance(node, Var) and node in self.loops and node not in names:
+            if isinstance(node, Var) and node in self.loops | self.before and node not in names:
                 names[node] = _NUMBERED[len(names) % len(_NUMBERED)]
         return substitute(index, names)
 
