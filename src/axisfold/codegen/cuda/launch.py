@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -87,6 +88,8 @@ class _Launch:
         self.launch, self.symbol = launch, symbol
         self.body = split_lanes(launch.body)
         self.shape = BlockShape(launch)
+        self.mask = self.shape.mask()
+        self.indices: dict[str, str] = {}
         self.helpers, self.lines = helpers, Lines()
         self.names = Names(RESERVED | helpers.all_names())
         self.x = Expressions(self.names, self.lines, helpers)
@@ -102,7 +105,7 @@ class _Launch:
             self.x.declare_counter(var, self.names.fresh(var.name))
 
     def text(self) -> str:
-        lines, launch = self.lines, self.launch
+        lines = self.lines
         params = [self._parameter(b) for b in self.buffers]
         params += [f"{value_type(v.dtype)} {self.x.variables[v]}" for v in self.scalars]
         attributes = f"__launch_bounds__({self.shape.threads})"
@@ -110,21 +113,25 @@ class _Launch:
             attributes = f"__cluster_dims__({self.shape.cluster_text}) {attributes}"
         lines.emit(f'extern "C" __global__ void {attributes}')
         with lines.block(f"{self.symbol}({', '.join(params)})"):
-            if launch.shared_bytes:
+            if self._allocates("shared", "cluster"):
                 lines.emit("extern __shared__ __align__(16) unsigned char shared[];")
             self._indices()
             self._lanes()
             self._whole_cluster("the first block's shared memory is there once it has started ...")
             self.stmt(self.body, is_top=True)
             self._whole_cluster("... and until it ends")
+        self._forget_unused()
         return lines.text()
 
     def _whole_cluster(self, why: str) -> None:
         """Wait for the other blocks if memory of the first one is read or written."""
-        nodes = post_order(self.body)
-        if any(isinstance(n, Allocate) and n.buffer.scope == "cluster" for n in nodes):
+        if self._allocates("cluster"):
             self.lines.comment(why)
             self.lines.emit(f"{self.helpers.named('cluster_barrier')};")
+
+    def _allocates(self, *scopes: str) -> bool:
+        nodes = post_order(self.body)
+        return any(isinstance(n, Allocate) and n.buffer.scope in scopes for n in nodes)
 
     def _parameter(self, buffer: Buffer) -> str:
         name = self.x.pointers[buffer]
@@ -146,13 +153,25 @@ class _Launch:
             if uses(self.body, {var}):
                 value = Code(self.shape.index(tag))
                 self.lines.assign(f"const {value_type(var.dtype)} {name}", value)
+                self.indices[name] = self.lines.lines[-1]
 
     def _lanes(self) -> None:
         """Name the lanes of the warp, where they differ between warps."""
-        if any(isinstance(n, Shuffle) for n in post_order(self.body)) and self.shape.last_lanes:
-            self.names.fresh("lanes")
-            self.lines.comment(f"the last warp has {self.shape.threads % 32} lanes")
-            self.lines.assign("const u32 lanes", Code(self.shape.mask()))
+        waits = any(
+            isinstance(n, Shuffle) or (isinstance(n, Barrier) and n.level == "warp")
+            for n in post_order(self.body)
+        )
+        if waits and self.shape.last_lanes:
+            self.lines.comment(f"the last warp has {self.shape.last_lanes} lanes")
+            self.lines.assign(f"const u32 {(name := self.names.fresh('lanes'))}", Code(self.mask))
+            self.mask = name
+
+    def _forget_unused(self) -> None:
+        """Remove the names of indices that occurred only in what holds anyway."""
+        text = "\n".join(self.lines.lines)
+        for name, line in self.indices.items():
+            if len(re.findall(rf"\b{name}\b", text)) == 1:
+                self.lines.lines.remove(line)
 
     def stmt(self, stmt: Stmt, *, is_top: bool = False) -> None:
         x, lines = self.x, self.lines
@@ -295,10 +314,9 @@ class _Launch:
         x, dtype = self.x, stmt.value.dtype
         value, lane = x.value(stmt.value), x.value(stmt.lane)
         is_narrow = not dtype.is_float and dtype.bits < 32
-        mask = Code("lanes" if self.shape.last_lanes else self.shape.mask())
         mode = {"down": "down_", "xor": "xor_", "index": ""}[stmt.mode]
         sent = cast("int", value) if is_narrow else value
-        found = call(f"__shfl_{mode}sync", mask, sent, lane, Code(str(stmt.width)))
+        found = call(f"__shfl_{mode}sync", Code(self.mask), sent, lane, Code(str(stmt.width)))
         if is_narrow:
             found = cast(value_type(dtype), found)
         x.put_first(stmt.target, found)
@@ -306,8 +324,7 @@ class _Launch:
     def barrier(self, stmt: Barrier) -> None:
         match stmt.level:
             case "warp":
-                mask = "lanes" if self.shape.last_lanes else self.shape.mask()
-                self.lines.emit(f"__syncwarp({mask});")
+                self.lines.emit(f"__syncwarp({self.mask});")
             case "block":
                 self.lines.emit("__syncthreads();")
             case "cluster":

@@ -14,7 +14,6 @@ from axisfold.codegen.cuda.helpers import Helpers
 from axisfold.codegen.cuda.launch import emit_launch
 from axisfold.codegen.cuda.spelling import RESERVED, TYPEDEFS
 from axisfold.codegen.text import Lines, Names
-from axisfold.errors import InternalError
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Load, Var
 from axisfold.ir.stmt import For, Kernel, Launch, Let, Stmt, Store, Ticket
@@ -94,8 +93,6 @@ def emit_program(kernel: Kernel) -> str:
     It needs no header and compiles for every architecture from sm_75 on (launches with clusters:
     sm_90), with :data:`OPTIONS`.
     """
-    if not launches(kernel):
-        raise InternalError(f"{kernel.name} launches no kernel")
     symbols, helpers = _symbols(kernel), Helpers()
     narrowed = launches(narrow_indices(kernel))
     bounds = scalar_bounds(kernel)
