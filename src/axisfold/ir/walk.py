@@ -14,6 +14,8 @@ N = TypeVar("N", bound=Node)
 
 def children(node: Node) -> tuple[Node, ...]:
     """Return the child nodes in evaluation order."""
+    if not node.child_fields:
+        return ()
     found: list[Node] = []
     for name in node.child_fields:
         value = getattr(node, name)
@@ -67,8 +69,11 @@ def post_order(root: Node) -> Iterator[Node]:
             yield node
         elif id(node) not in seen:
             seen.add(id(node))
+            if not node.child_fields:  # half of all nodes
+                yield node
+                continue
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children(node)))
+            stack.extend([(child, False) for child in reversed(children(node))])
 
 
 def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
