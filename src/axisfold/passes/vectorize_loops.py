@@ -59,6 +59,12 @@ class _NoVectorForm(Exception):
 
 
 class _Pass(StmtRewriter):
+    is_launched = False
+
+    def visit_launch(self, launch: Launch) -> Stmt:
+        self.is_launched = True
+        return super().visit_launch(launch)
+
     def visit_for(self, loop: For) -> Stmt:
         if loop.kind != "vectorized":
             return super().visit_for(loop)
@@ -68,7 +74,7 @@ class _Pass(StmtRewriter):
             return super().visit_for(serial)
         inner = self.visit_inside(loop, loop.body)
         try:
-            return _Lanes(loop, lanes, self.bounds).stmt(inner, None)
+            return _Lanes(loop, lanes, self.bounds, is_launched=self.is_launched).stmt(inner, None)
         except _NoVectorForm:
             return For(loop.var, loop.min, loop.extent, "serial", inner)
 
@@ -76,8 +82,8 @@ class _Pass(StmtRewriter):
 class _Lanes:
     """Rewrites the body of one loop with all its rounds side by side."""
 
-    def __init__(self, loop: For, lanes: int, bounds: Bounds) -> None:
-        self.lanes, self.bounds = lanes, bounds
+    def __init__(self, loop: For, lanes: int, bounds: Bounds, *, is_launched: bool) -> None:
+        self.lanes, self.bounds, self.is_launched = lanes, bounds, is_launched
         one = build.const(1, loop.var.dtype)
         self.vectors: dict[Var, Expr] = {loop.var: Ramp(loop.min, one, lanes)}
 
@@ -218,8 +224,14 @@ class _Lanes:
 
     def load(self, node: Load, parts: list[Expr], mask: Expr | None) -> Expr:
         index = parts[0]
-        if node.buffer.scope == "local" and self.covers(node.buffer, index):
-            mask = None  # lanes beyond a tail may be read where they are memory of our own
+        if (
+            node.buffer.scope == "local"
+            and not self.is_launched
+            and self.covers(node.buffer, index)
+        ):
+            # Lanes beyond a tail may be read where they are memory of our own.  On a GPU nothing
+            # is gained by that, and the simulator refuses to read what was not written.
+            mask = None
         if node.mask is not None:
             mask = self.both(mask, parts[1])
         if mask is not None:
