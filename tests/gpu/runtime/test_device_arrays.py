@@ -40,7 +40,8 @@ def test_numba(rows):
     assert close(out.copy_to_host(), x)
 
 
-def test_jax_is_read_but_never_written(rows):
+def test_jax_is_read_but_never_written(rows, monkeypatch):
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import jax
 
     x = random((129, 70))

@@ -48,6 +48,7 @@ def total_on(stream, total, flat, one):
 def test_streams_of_cupy_and_given_ones(rows):
     x, out = cupy.zeros((50, 30), "f4"), cupy.zeros(50, "f4")
     rows(x, out)
+    cupy.cuda.Device().synchronize()
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         x.fill(2)
@@ -113,10 +114,11 @@ def test_the_first_call_may_be_captured():
         assert out.item() == 5000
 
 
-def test_graphs_of_cupy(total):
+@pytest.mark.parametrize("non_blocking", [True, False])
+def test_graphs_of_cupy(total, non_blocking):
     x, out = cupy.ones(5000, "f4"), cupy.zeros((), "f4")
     total(x, out)
-    stream = cupy.cuda.Stream(non_blocking=True)
+    stream = cupy.cuda.Stream(non_blocking=non_blocking)
     cupy.cuda.Device().synchronize()
     with stream:
         stream.begin_capture()

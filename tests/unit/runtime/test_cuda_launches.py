@@ -3,6 +3,7 @@
 
 import sys
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -195,7 +196,9 @@ def test_pytorch_allocates_for_its_graphs(fake, monkeypatch):
         SimpleNamespace(
             empty=empty, uint8="uint8", device=lambda *where: where,
             cuda=SimpleNamespace(
-                is_available=lambda: True, is_current_stream_capturing=lambda: True
+                is_initialized=lambda: True,
+                is_current_stream_capturing=lambda: True,
+                device=lambda index: nullcontext(),
             ),
             _C=SimpleNamespace(_cuda_getCurrentRawStream=lambda index: 5),
         ),

@@ -100,8 +100,12 @@ class GraphArea:
 
 
 def _is_captured_by(torch: Any, index: int, stream: int) -> bool:
-    is_capturing: bool = torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
-    return is_capturing and torch._C._cuda_getCurrentRawStream(index) == stream
+    """Whether PyTorch captures a stream, and so keeps for the graph what it allocates now."""
+    # Asked of another stream than the captured one, the question may itself be an error.
+    if not torch.cuda.is_initialized() or torch._C._cuda_getCurrentRawStream(index) != stream:
+        return False
+    with torch.cuda.device(index):
+        return bool(torch.cuda.is_current_stream_capturing())
 
 
 _areas: OrderedDict[tuple[int, int, int], Area] = OrderedDict()
