@@ -190,11 +190,12 @@ class Nest:
         loops = loop_domains(stage, self.bounds)
         env = Bounds({**self.around, **loops})
         self.guards = stage_guards(stage, self.bounds, self.bounds.offsets, self.bounds.values, env)
-        self.one_of_sharers = self._first_sharers()
-        self.guards += self.one_of_sharers
         self.last_block = LastBlock(self) if builder.finished_by(stage) else None
+        # What holds for the start of a reduction as for its updates.
+        self.common_guards = self._first_sharers()
         if self.last_block is not None:
-            self.guards += self.last_block.guards
+            self.common_guards += self.last_block.guards
+        self.guards += self.common_guards
         self.reduction = stage.reduction
         reduce_levels = [n for n, leaf in enumerate(self.leaves) if stage.touches(leaf, "reduce")]
         self.first_reduce = reduce_levels[0] if reduce_levels else len(self.leaves)

@@ -109,4 +109,4 @@ class Start:
         }
         env = Bounds({**nest.around, **own, **inner})
         found = stage_guards(nest.stage, nest.bounds, self.offsets, self.indices, env)
-        return [*found, *nest.one_of_sharers]
+        return [*found, *nest.common_guards]

@@ -144,7 +144,9 @@ class CrossThread:
         bound = [] if self.is_private else [stage.bindings[leaf] for leaf in self.bound]
         # Which block stores what blocks have combined, the all-reduce says.
         of_grid = any(thread.is_block for thread in bound)
-        first = [t.var.equal(0) for t in bound if t.is_thread or not of_grid]
+        # Each block of a cluster has shared memory of its own.
+        by_all = of_grid or all(t.buffer.scope in ("shared", "warp") for t in nest.targets())
+        first = [t.var.equal(0) for t in bound if t.is_thread or not by_all]
         inside = [nest.builder.lowered(g) for g in nest.guards if nest.is_data_guard(g)]
         conditions = [*first, *inside]
         if stage.store_predicate is not None and stage.store_predicate not in first:
