@@ -146,7 +146,7 @@ def test_a_forked_child_is_told():
 
 def test_a_second_process_compiles_nothing(tmp_path):
     program = """
-                import torch
+        import torch
         from cuda_support import schedules as t
         from axisfold.build import build
         from axisfold.runtime.cuda import compile
