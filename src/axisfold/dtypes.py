@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Element types: names, limits, promotion and accumulators.  No arrays, no expressions."""
+"""Element types: names, limits, promotion and accumulators.  No arrays, no expressions.
+
+NumPy has no bfloat16.  An array of it has the dtype of that name of the package ml_dtypes, or is
+one of uint16 that holds the bits: :meth:`DType.is_of`.  We never import ml_dtypes: who has such an
+array has done so.
+"""
 
 from __future__ import annotations
 
 import math
 import struct
+import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from axisfold.errors import DTypeError
 
-Kind = Literal["bool", "int", "uint", "float", "complex"]
+Kind = Literal["bool", "int", "uint", "float", "bfloat", "complex"]
 Scalar = bool | int | float
 
-_RANK: Final[dict[str, int]] = {"bool": 0, "uint": 1, "int": 2, "float": 3, "complex": 4}
+_RANK: Final = {"bool": 0, "uint": 1, "int": 2, "float": 3, "bfloat": 3, "complex": 4}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +34,7 @@ class DType:
     Parameters
     ----------
     kind
-        Family of the type.
+        Family of the type; ``bfloat`` is a float with the exponent of a float32.
     bits
         Width of one element in memory (8 for bool).
     lanes
@@ -67,7 +73,12 @@ class DType:
     @property
     def is_float(self) -> bool:
         """Whether values are real floating point."""
-        return self.kind == "float"
+        return self.kind in ("float", "bfloat")
+
+    @property
+    def is_half(self) -> bool:
+        """Whether values are floats of 16 bits, of either kind."""
+        return self.is_float and self.bits == 16
 
     @property
     def is_bool(self) -> bool:
@@ -80,8 +91,21 @@ class DType:
         return self.kind == "complex"
 
     def to_numpy(self) -> np.dtype[np.generic]:
-        """Return the NumPy dtype of one element."""
-        return np.dtype(self.element.name)
+        """Return the NumPy dtype of one element.
+
+        That of bfloat16 is ml_dtypes' where the program has imported it, else :attr:`stored`.
+        """
+        extension = sys.modules.get("ml_dtypes") if self.kind == "bfloat" else None
+        return self.stored if extension is None else np.dtype(extension.bfloat16)
+
+    @property
+    def stored(self) -> np.dtype[np.generic]:
+        """The dtype of NumPy itself that holds an element: uint16 for bfloat16."""
+        return np.dtype("uint16" if self.kind == "bfloat" else self.element.name)
+
+    def is_of(self, dtype: np.dtype[Any]) -> bool:
+        """Return whether arrays of a NumPy dtype hold elements of this one."""
+        return dtype == self.stored or (self.kind == "bfloat" and dtype.name == "bfloat16")
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
@@ -103,8 +127,10 @@ class DType:
 BOOL: Final = DType("bool", 8)
 INT32: Final = DType("int", 32)
 INT64: Final = DType("int", 64)
+UINT32: Final = DType("uint", 32)
 UINT64: Final = DType("uint", 64)
 FLOAT16: Final = DType("float", 16)
+BFLOAT16: Final = DType("bfloat", 16)
 FLOAT32: Final = DType("float", 32)
 FLOAT64: Final = DType("float", 64)
 
@@ -114,7 +140,10 @@ SUPPORTED: Final[dict[str, DType]] = {
         BOOL,
         *(DType("int", b) for b in (8, 16, 32, 64)),
         *(DType("uint", b) for b in (8, 16, 32, 64)),
-        *(DType("float", b) for b in (16, 32, 64)),
+        FLOAT16,
+        BFLOAT16,
+        FLOAT32,
+        FLOAT64,
         *(DType("complex", b) for b in (64, 128)),
     )
 }
@@ -166,7 +195,7 @@ def _parse(spec: object) -> DType:
 
 def lowest(dtype: DType) -> Scalar:
     """Return the value below or equal to every other: −inf, the least integer, or False."""
-    if dtype.kind == "float":
+    if dtype.is_float:
         return -math.inf
     if dtype.kind == "bool":
         return False
@@ -175,7 +204,7 @@ def lowest(dtype: DType) -> Scalar:
 
 def highest(dtype: DType) -> Scalar:
     """Return the value above or equal to every other: +inf, the largest integer, or True."""
-    if dtype.kind == "float":
+    if dtype.is_float:
         return math.inf
     if dtype.kind == "bool":
         return True
@@ -184,6 +213,9 @@ def highest(dtype: DType) -> Scalar:
 
 def finite_range(dtype: DType) -> tuple[Scalar, Scalar]:
     """Return the least and the largest finite value (te's min_value and max_value)."""
+    if dtype.kind == "bfloat":
+        largest = float.fromhex("0x1.fep127")
+        return -largest, largest
     if dtype.kind == "float":
         info = np.finfo(dtype.name)
         return float(info.min), float(info.max)
@@ -194,7 +226,7 @@ def fits(value: Scalar, dtype: DType) -> bool:
     """Return whether ``value`` can be held in ``dtype`` without wrapping or losing infinity."""
     if dtype.kind == "bool":
         return value in (0, 1)
-    if dtype.kind in ("float", "complex"):
+    if dtype.is_float or dtype.is_complex:
         return True
     if isinstance(value, float):
         return value.is_integer() and fits(int(value), dtype)
@@ -212,7 +244,7 @@ def wrap(value: int, dtype: DType) -> int:
 
 def bit_pattern(value: Scalar, dtype: DType) -> int:
     """Return the bits of a constant, so that 0.0 and -0.0 differ and a NaN equals itself."""
-    if dtype.kind == "float":
+    if dtype.is_float:
         return int.from_bytes(struct.pack("<d", float(value)), "little")
     return int(value)
 
@@ -229,12 +261,17 @@ def accumulator(dtype: DType) -> DType:
 def promote(a: DType, b: DType) -> DType:
     """Return te's common dtype of two scalars: the higher kind wins, then the wider.
 
-    Unlike NumPy, int32 with float32 is float32: te scripts rely on it.
+    Unlike NumPy, int32 with float32 is float32: te scripts rely on it.  float16 with bfloat16 is
+    float32, as neither holds the other.
     """
+    if a.is_half and b.is_half and a.kind != b.kind:
+        return FLOAT32
     if a.kind == b.kind:
         return a if a.bits >= b.bits else b
+    if a.is_float and b.is_float:  # a bfloat16 and a wider float
+        return a if a.bits > b.bits else b
     high, low = (a, b) if _RANK[a.kind] >= _RANK[b.kind] else (b, a)
-    if high.kind == "complex" and low.kind == "float" and low.bits > high.bits // 2:
+    if high.kind == "complex" and low.is_float and low.bits > high.bits // 2:
         return DType("complex", 128)
     if high.kind == "int" and low.kind == "uint":
         return high if high.bits >= low.bits else DType("int", low.bits)

@@ -5,12 +5,11 @@ import re
 from pathlib import Path
 from typing import get_args
 
-import numpy as np
 import pytest
 from semantics_support import exact
-from semantics_support.table import DTYPES, ULPS
+from semantics_support.table import DTYPES, ULPS, array_of, numbers_in
 
-from axisfold.dtypes import SUPPORTED
+from axisfold.dtypes import BOOL, SUPPORTED
 from axisfold.ir import expr, stmt
 from axisfold.ir.expr import BinaryOp, CompareOp
 from axisfold.ir.intrinsics import INTRINSICS
@@ -44,26 +43,30 @@ ROWS = [
 def array(text, dtype):
     values = [part.strip() for part in text.strip("`").split(",")]
     number = float if dtype.is_float else int
-    return [np.array([number(v)], dtype.to_numpy()) for v in values]
+    return [array_of([number(v)], dtype) for v in values]
 
 
 def computed(header, operation, operands):
+    """Return a result and its dtype."""
     dtype = SUPPORTED[header.removeprefix("cast from ")]
     values = array(operands, dtype)
     if header.startswith("cast"):
-        return arithmetic.cast(*values, dtype, SUPPORTED[operation])
+        target = SUPPORTED[operation]
+        return arithmetic.cast(*values, dtype, target), target
     if operation in INTRINSICS:
-        return arithmetic.call(operation, values, dtype)
+        flag = INTRINSICS[operation].result == "bool"
+        return arithmetic.call(operation, values, dtype), BOOL if flag else dtype
     if operation in get_args(CompareOp):
-        return arithmetic.compare(operation, *values)
-    return arithmetic.binary(operation, *values, dtype)
+        return arithmetic.compare(operation, *values, dtype), BOOL
+    return arithmetic.binary(operation, *values, dtype), dtype
 
 
 @pytest.mark.parametrize(("header", "row"), ROWS, ids=lambda part: part[0])
 def test_examples(header, row):
     for operands, expected in zip(header[1:], row[1:], strict=True):
-        found = computed(header[0], row[0], operands)
-        shown = str(float(found[0])) if found.dtype.kind == "f" else str(found[0])
+        found, dtype = computed(header[0], row[0], operands)
+        (number,) = numbers_in(found, dtype)
+        shown = str(float(number) if dtype.is_float else number)
         assert shown == expected, f"{row[0]} of {operands}"
 
 
@@ -74,8 +77,8 @@ def test_the_functions_and_their_errors():
     for name, of, _, error in rows:
         assert of == INTRINSICS[name].takes
         rounded = name in exact.FUNCTIONS or name == "power"
-        assert error == (str(ULPS[64]) if rounded else "exact")
-    assert ULPS == {16: 1, 32: 4, 64: 4}
+        assert error == (str(ULPS["float64"]) if rounded else "exact")
+    assert ULPS == {"float16": 1, "bfloat16": 1, "float32": 4, "float64": 4}
 
 
 def test_every_operation_has_an_example():

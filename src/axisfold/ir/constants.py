@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from axisfold.bfloat16 import bits_of, value_of
 from axisfold.dtypes import BOOL, FLOAT32, INT32, INT64, UINT64, DType, Scalar, fits, parse, wrap
 from axisfold.errors import ExpressionError
 from axisfold.ir.expr import Broadcast, Const, Expr
@@ -48,15 +49,17 @@ def _rounded(value: Scalar, dtype: DType) -> float:
     """Round to a float dtype once: an int must not pass through float64 on its way to float32."""
     for integer in (INT64, UINT64):
         if isinstance(value, int) and fits(value, integer):
-            exact: np.generic = integer.to_numpy().type(value)
+            exact: np.generic = integer.stored.type(value)
             break
     else:
         try:
             exact = np.float64(value)
         except OverflowError:
             exact = np.float64(math.inf if value > 0 else -math.inf)
+    if dtype.kind == "bfloat":
+        return float(value_of(bits_of(np.asarray(exact))))
     with np.errstate(over="ignore"):
-        return float(exact.astype(dtype.to_numpy()))
+        return float(exact.astype(dtype.stored))
 
 
 def as_expr(value: Any, like: DType | None = None) -> Expr:
@@ -75,7 +78,9 @@ def as_expr(value: Any, like: DType | None = None) -> Expr:
     convert = getattr(value, "__axisfold_expr__", None)
     if convert is not None:
         return cast("Expr", convert())
-    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+    if isinstance(value, np.generic) and (
+        value.dtype.kind in "biuf" or value.dtype.name == "bfloat16"
+    ):
         return const(value.item(), parse(value.dtype))
     if isinstance(value, bool):
         return const(value, BOOL)

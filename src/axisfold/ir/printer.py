@@ -95,7 +95,7 @@ def constant_text(value: Scalar, dtype: DType) -> str:
         return str(bool(value))
     if dtype.is_float:
         text = "inf" if value == math.inf else f"{float(value):g}"
-        return f"{text}f{dtype.bits}"
+        return f"{text}{'bf' if dtype.kind == 'bfloat' else 'f'}{dtype.bits}"
     suffix = "" if dtype.name == "int32" else f"{dtype.kind[0]}{dtype.bits}"
     return f"{int(value)}{suffix}"
 
@@ -103,7 +103,8 @@ def constant_text(value: Scalar, dtype: DType) -> str:
 def te_constant_text(value: Scalar, dtype: DType) -> str:
     """Return a constant as te prints it in an expression that is not lowered."""
     if dtype.is_float:
-        return f"{float(value):g}" + {16: "h", 32: "f", 64: ""}[dtype.bits]
+        suffix = {"float16": "h", "bfloat16": "bf", "float32": "f", "float64": ""}[str(dtype)]
+        return f"{float(value):g}{suffix}"
     return f"{int(value)}" if dtype.name == "int32" else f"({dtype}){int(value)}"
 
 

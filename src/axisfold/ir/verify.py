@@ -274,6 +274,7 @@ _OPERATIONS: Final[dict[Kind, frozenset[str]]] = {
     "int": _INTEGER,
     "uint": _INTEGER,
     "float": _REAL | {"div"},
+    "bfloat": _REAL | {"div"},
     "complex": frozenset(),
 }
 

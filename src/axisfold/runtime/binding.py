@@ -56,7 +56,7 @@ def check_arrays(
     for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
         label = f"argument {position} ({buffer.name})"
         _check_kind(label, array)
-        if not of_right_dtype and array.dtype != buffer.dtype.to_numpy():
+        if not of_right_dtype and not buffer.dtype.is_of(array.dtype):
             given = str(array.dtype) if array.dtype.isnative else array.dtype.str
             check_dtype(label, buffer, given, is_output=buffer in kernel.outputs)
         _check_array(label, buffer, array, is_output=buffer in kernel.outputs)

@@ -2,7 +2,9 @@
 """What each operation of an expression computes, on NumPy arrays of any shape.
 
 ``docs/semantics.md`` says the same in words.  An array holds values of one dtype as
-:meth:`axisfold.dtypes.DType.to_numpy` names it; operands broadcast against each other.
+:attr:`axisfold.dtypes.DType.stored` names it; operands broadcast against each other.  A bfloat16
+is computed in float32 and rounded, which is as good as rounding the exact result: float32 has more
+than twice its digits, and the same exponents.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from axisfold.dtypes import DType, highest, lowest
+from axisfold.bfloat16 import bits_of, value_of
+from axisfold.dtypes import FLOAT32, DType, Scalar, highest, lowest
 from axisfold.ir.expr import BinaryOp, CompareOp
 
 Array = NDArray[Any]
@@ -42,13 +45,17 @@ def binary(op: BinaryOp, a: Array, b: Array, dtype: DType) -> Array:
     """
     if dtype.is_bool:
         return _LOGIC[op](a, b)
+    if dtype.kind == "bfloat":
+        return bits_of(binary(op, value_of(a), value_of(b), FLOAT32))
     result: Array = (_FLOATS if dtype.is_float else _INTEGERS)[op](a, b)
     return result
 
 
 @_quiet
-def compare(op: CompareOp, a: Array, b: Array) -> Array:
-    """Return ``a op b`` as bool: false where an operand is a NaN, except for ``ne``."""
+def compare(op: CompareOp, a: Array, b: Array, dtype: DType) -> Array:
+    """Return ``a op b`` of operands of a dtype: false beside a NaN, except for ``ne``."""
+    if dtype.kind == "bfloat":
+        a, b = value_of(a), value_of(b)
     result: Array = _COMPARISONS[op](a, b)
     return result
 
@@ -72,12 +79,23 @@ def cast(values: Array, source: DType, target: DType) -> Array:
     to even.  Between integers: wrapped.  A float to an integer: without its fraction, saturated
     at the ends of the range, 0 for a NaN.
     """
+    if source.kind == "bfloat":
+        values, source = value_of(values), FLOAT32
+    if target.kind == "bfloat":
+        return bits_of(values)
     if target.is_bool:
         differs: Array = values != 0
         return differs
     if source.is_float and target.is_integer:
         return _saturated(values, target)
-    return values.astype(target.to_numpy())
+    return values.astype(target.stored)
+
+
+def constant(value: Scalar, dtype: DType) -> Array:
+    """Return an array of one element."""
+    if dtype.kind == "bfloat":
+        return bits_of(np.array([value], np.float32))
+    return np.array([value], dtype.stored)
 
 
 @_quiet
@@ -91,18 +109,21 @@ def call(name: str, args: Sequence[Array], dtype: DType) -> Array:
     args
         Arguments of one dtype.
     dtype
-        Dtype of the result.
+        Dtype of the arguments.
 
     Returns
     -------
     array
-        Of ``dtype``.  Functions that IEEE 754 does not define exactly are computed in float64
-        and rounded, far within the bounds that ``docs/semantics.md`` states.
+        Of the function's dtype.  Functions that IEEE 754 does not define exactly are computed in
+        float64 and rounded, far within the bounds that ``docs/semantics.md`` states.
     """
+    if dtype.kind == "bfloat":
+        result = call(name, [value_of(a) for a in args], FLOAT32)
+        return result if result.dtype == np.bool_ else bits_of(result)
     if name in _EXACT:
         return np.asarray(_EXACT[name](*args))
     wide = [a.astype(np.float64) for a in args]
-    return np.asarray(_ROUNDED[name](*wide)).astype(dtype.to_numpy())
+    return np.asarray(_ROUNDED[name](*wide)).astype(dtype.stored)
 
 
 def _saturated(values: Array, target: DType) -> Array:
@@ -111,8 +132,8 @@ def _saturated(values: Array, target: DType) -> Array:
     is_low, is_high = wide <= least, wide >= most + 1
     inside = ~(is_low | is_high | np.isnan(wide))
     widest = np.uint64 if target.kind == "uint" else np.int64
-    kept = np.where(inside, wide, 0.0).astype(widest).astype(target.to_numpy())
-    ends = np.where(is_high, most, least).astype(target.to_numpy())
+    kept = np.where(inside, wide, 0.0).astype(widest).astype(target.stored)
+    ends = np.where(is_high, most, least).astype(target.stored)
     return np.where(is_low | is_high, ends, kept)
 
 

@@ -61,7 +61,7 @@ def _check(buffer: Buffer, array: Any, *, is_output: bool) -> None:
             code="A202",
             hint="Convert it with numpy.asarray.",
         )
-    if array.dtype != buffer.dtype.to_numpy():
+    if not buffer.dtype.is_of(array.dtype):
         raise DTypeError(
             f"{buffer.name} has dtype {array.dtype}, but the program was made for {buffer.dtype}.",
             code="D201",

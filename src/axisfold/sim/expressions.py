@@ -129,7 +129,7 @@ class Expressions:
             case Binary():
                 return arithmetic.binary(node.op, parts[0], parts[1], node.dtype.element)
             case Compare():
-                return arithmetic.compare(node.op, parts[0], parts[1])
+                return arithmetic.compare(node.op, parts[0], parts[1], node.a.dtype.element)
             case Not():
                 return arithmetic.logical_not(parts[0])
             case Select():
@@ -137,11 +137,11 @@ class Expressions:
             case IfThenElse():
                 return self._choice(node, parts[0], lanes)
             case Call():
-                return arithmetic.call(node.name, parts, node.dtype.element)
+                return arithmetic.call(node.name, parts, node.args[0].dtype.element)
             case Load():
                 return self.load(node, parts[0], parts[1] if len(parts) > 1 else None, lanes)
             case Ramp():
-                steps = np.arange(node.lanes).astype(node.base.dtype.to_numpy())
+                steps = np.arange(node.lanes).astype(node.base.dtype.stored)
                 ramp: Array = parts[0][:, None] + parts[1][:, None] * steps
                 return ramp
             case Broadcast():
@@ -153,14 +153,14 @@ class Expressions:
         value = self.variables.get(var)
         if value is None:
             number = self.scalars[var]
-            value = np.array([wrap(number, var.dtype)]).astype(var.dtype.to_numpy())
+            value = np.array([wrap(number, var.dtype)]).astype(var.dtype.stored)
             self.variables[var] = value
         return value if lanes.is_all or len(value) == 1 else value[lanes.ids]
 
     def _constant(self, node: Const) -> Array:
         value = self.constants.get(id(node))
         if value is None:
-            value = self.constants[id(node)] = np.array([node.value], node.dtype.to_numpy())
+            value = self.constants[id(node)] = arithmetic.constant(node.value, node.dtype)
         return value
 
     def _choice(self, node: IfThenElse, flags: Array, lanes: Lanes) -> Array:
@@ -171,12 +171,12 @@ class Expressions:
             return self.value(node.false_value, lanes)
         sides = ((node.true_value, flags), (node.false_value, ~flags))
         if flags.ndim == 1:
-            result = np.empty((len(flags), *self._tail(node)), node.dtype.to_numpy())
+            result = np.empty((len(flags), *self._tail(node)), node.dtype.stored)
             for side, chosen in sides:
                 result[chosen] = self.value(side, lanes.where(chosen))
             return result
         full = (len(lanes.ids), node.dtype.lanes)
-        result = np.empty(full, node.dtype.to_numpy())
+        result = np.empty(full, node.dtype.stored)
         for side, chosen in sides:
             here = np.broadcast_to(chosen, full)
             rows = np.asarray(here.any(axis=1))

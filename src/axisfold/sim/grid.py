@@ -175,5 +175,5 @@ class Batch:
         found = {}
         for tag, var in zip(launch.tags, launch.vars, strict=True):
             unit, axis = tag.split(".")
-            found[var] = values[unit]["xyz".index(axis)].astype(var.dtype.to_numpy())
+            found[var] = values[unit]["xyz".index(axis)].astype(var.dtype.stored)
         return found

@@ -80,7 +80,7 @@ class Memory:
         size = element_count(buffer, scalars)
         return cls(
             buffer,
-            np.zeros(size * copies, buffer.dtype.to_numpy()),
+            np.zeros(size * copies, buffer.dtype.stored),
             level=level,
             copies=copies,
             address=address,
@@ -112,7 +112,7 @@ class Bound(Memory):
     """A copy of the memory of an array, from its lowest to its highest byte."""
 
     def __init__(self, buffer: Buffer, array: Array, *, has_history: bool) -> None:
-        self.array = array
+        array = self.array = array.view(buffer.dtype.stored)
         low, high = _byte_range(array)
         step = 1 if buffer.unit == "byte" else array.itemsize
         slots = max(0, (high - low - array.itemsize) // step + 1) if array.size else 0

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from axisfold.dtypes import SUPPORTED, DType, accumulator, finite_range, fits
+from axisfold.dtypes import FLOAT32, SUPPORTED, DType, accumulator, finite_range, fits
 from axisfold.errors import ReducerError
 from axisfold.ir.expr import Const, Expr
 from axisfold.tensor.values import Composite, Form, components
@@ -32,7 +32,7 @@ class Reducer:
         dtype of the input: float64, int64, uint64 or complex128), ``"compensated"`` (the same,
         as a TwoSum pair where the input is as wide as the accumulator), ``"compensated_real"``
         (likewise, for a real sum also of complex inputs), or ``"input"`` (the input's own dtype;
-        float16 is held as float32, which is exact).
+        floats of 16 bits are held as float32, which is exact).
     identity
         The state of no elements: a number for each field, or a function from the field's dtype
         to a number; a bare value if there is one field.  A true identity (±inf, not ±FLT_MAX).
@@ -117,12 +117,12 @@ class Reducer:
         """Return how a field is held when elements have ``dtype``."""
         spec = self.state[field]
         if spec == "input":
-            return Form(DType("float", 32) if dtype == DType("float", 16) else dtype)
+            return Form(FLOAT32 if dtype.is_half else dtype)
         if spec == "compensated_real" and dtype.is_complex:
             dtype = DType("float", dtype.bits // 2)
         if spec in ("acc", "compensated", "compensated_real"):
             held = accumulator(dtype)
-            as_wide = held.bits == dtype.bits and dtype.kind in ("float", "complex")
+            as_wide = held.bits == dtype.bits and not dtype.is_integer
             return Form(held, is_pair=spec != "acc" and as_wide)
         return Form(SUPPORTED[spec])
 
@@ -159,8 +159,8 @@ def _holds(dtype: DType, value: Any) -> bool:
         return dtype.is_complex
     if not (dtype.is_float or dtype.is_complex):
         return fits(value, dtype)
-    bits = dtype.bits // 2 if dtype.is_complex else dtype.bits
-    return not math.isfinite(value) or abs(value) <= finite_range(DType("float", bits))[1]
+    part = DType("float", dtype.bits // 2) if dtype.is_complex else dtype
+    return not math.isfinite(value) or abs(value) <= finite_range(part)[1]
 
 
 def required_parameters(name: str, what: str, function: Any) -> list[str]:

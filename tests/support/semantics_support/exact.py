@@ -10,8 +10,13 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-# Width: bits of the significand, least and largest exponent of a normal number.
-FORMATS = {16: (11, -14, 15), 32: (24, -126, 127), 64: (53, -1022, 1023)}
+# Dtype: bits of the significand, least and largest exponent of a normal number.
+FORMATS = {
+    "float16": (11, -14, 15),
+    "bfloat16": (8, -126, 127),
+    "float32": (24, -126, 127),
+    "float64": (53, -1022, 1023),
+}
 NAN, INF = math.nan, math.inf
 
 
@@ -24,20 +29,20 @@ def exponent_of(value):
     return e if value >= Fraction(2) ** e else e - 1
 
 
-def ulp(value, bits):
+def ulp(value, form):
     """Return the distance of neighbouring floats around a Fraction."""
-    precision, least, _ = FORMATS[bits]
+    precision, least, _ = FORMATS[form]
     e = least if value == 0 else max(exponent_of(abs(value)), least)
     return Fraction(2) ** (e - precision + 1)
 
 
-def rounded(value, bits, zero=0.0):
+def rounded(value, form, zero=0.0):
     """Round a Fraction to nearest, ties to even; ``zero`` is the result for 0."""
     if value == 0:
         return zero
-    quantum = ulp(value, bits)
+    quantum = ulp(value, form)
     magnitude = round(abs(value) / quantum) * quantum  # Fraction rounds ties to even
-    top = Fraction(2) ** (FORMATS[bits][2] + 1)
+    top = Fraction(2) ** (FORMATS[form][2] + 1)
     nearest = INF if magnitude >= top else float(magnitude)
     return -nearest if value < 0 else nearest
 
@@ -86,43 +91,43 @@ def is_negative(x):
     return math.copysign(1.0, x) < 0
 
 
-def real(op, a, b, bits):
+def real(op, a, b, form):
     """Return ``a op b`` of floats, rounded once."""
     if math.isnan(a) or math.isnan(b):
         return NAN
-    return _REAL[op](a, b, bits)
+    return _REAL[op](a, b, form)
 
 
-def _add(a, b, bits):
+def _add(a, b, form):
     if math.isinf(a) or math.isinf(b):
         return NAN if a == -b else (a if math.isinf(a) else b)
     zero = -0.0 if is_negative(a) and is_negative(b) else 0.0
-    return rounded(Fraction(a) + Fraction(b), bits, zero)
+    return rounded(Fraction(a) + Fraction(b), form, zero)
 
 
-def _mul(a, b, bits):
+def _mul(a, b, form):
     sign = -1.0 if is_negative(a) != is_negative(b) else 1.0
     if math.isinf(a) or math.isinf(b):
         return NAN if a == 0 or b == 0 else sign * INF
-    return rounded(Fraction(a) * Fraction(b), bits, sign * 0.0)
+    return rounded(Fraction(a) * Fraction(b), form, sign * 0.0)
 
 
-def _div(a, b, bits):
+def _div(a, b, form):
     sign = -1.0 if is_negative(a) != is_negative(b) else 1.0
     if math.isinf(a) or b == 0:
         return NAN if math.isinf(b) or a == 0 else sign * INF
-    return sign * 0.0 if math.isinf(b) else rounded(Fraction(a) / Fraction(b), bits, sign * 0.0)
+    return sign * 0.0 if math.isinf(b) else rounded(Fraction(a) / Fraction(b), form, sign * 0.0)
 
 
-def _min(a, b, bits):
+def _min(a, b, form):
     return (a if is_negative(a) else b) if a == b else (min(b, a))
 
 
-def _max(a, b, bits):
+def _max(a, b, form):
     return (b if is_negative(a) else a) if a == b else (max(b, a))
 
 
-def _fmod(a, b, bits):
+def _fmod(a, b, form):
     if math.isinf(a) or b == 0:
         return NAN
     if math.isinf(b):
@@ -133,7 +138,7 @@ def _fmod(a, b, bits):
 
 _REAL = {
     "add": _add,
-    "sub": lambda a, b, bits: _add(a, -b, bits),
+    "sub": lambda a, b, form: _add(a, -b, form),
     "mul": _mul,
     "div": _div,
     "min": _min,
@@ -143,7 +148,7 @@ _REAL = {
 
 
 def _whole(rule):
-    def function(x, bits):
+    def function(x, form):
         if not math.isfinite(x) or x == 0:
             return x
         return math.copysign(float(rule(Fraction(x))), x)
@@ -151,7 +156,7 @@ def _whole(rule):
     return function
 
 
-def _sqrt(x, bits):
+def _sqrt(x, form):
     if math.isnan(x) or x < 0:
         return NAN
     if x == 0 or math.isinf(x):
@@ -160,20 +165,20 @@ def _sqrt(x, bits):
     scaled = Fraction(x) * Fraction(4) ** 1400
     root = math.isqrt(scaled.numerator // scaled.denominator)
     sticky = Fraction(root * root) != scaled
-    return rounded((Fraction(root) + sticky * Fraction(1, 2)) / Fraction(2) ** 1400, bits)
+    return rounded((Fraction(root) + sticky * Fraction(1, 2)) / Fraction(2) ** 1400, form)
 
 
 EXACT = {
-    "abs": lambda x, bits: math.fabs(x),
+    "abs": lambda x, form: math.fabs(x),
     "sqrt": _sqrt,
     "floor": _whole(math.floor),
     "ceil": _whole(math.ceil),
     "trunc": _whole(math.trunc),
     "round": _whole(round),
-    "isnan": lambda x, bits: math.isnan(x),
-    "isinf": lambda x, bits: math.isinf(x),
-    "isfinite": lambda x, bits: math.isfinite(x),
-    "likely": lambda x, bits: x,
+    "isnan": lambda x, form: math.isnan(x),
+    "isinf": lambda x, form: math.isinf(x),
+    "isfinite": lambda x, form: math.isfinite(x),
+    "likely": lambda x, form: x,
 }
 
 
@@ -187,7 +192,7 @@ def converted(value, source, target):
     if target.is_float:
         if source.is_float and (not math.isfinite(value) or value == 0):
             return value
-        return rounded(Fraction(value), target.bits)
+        return rounded(Fraction(value), target.name)
     if not source.is_float:
         return wrap(int(value), target)
     low, high = limits(target)

@@ -28,7 +28,8 @@ class Program:
         """Return copies of the inputs, and outputs full of nonsense."""
         made = [a.copy() for a in self.inputs]
         for row, count in zip(self.rows, self.counts, strict=True):
-            made.append(np.frombuffer(b"\1" * row.result.itemsize * count, row.result.name).copy())
+            nonsense = b"\1" * row.result.itemsize * count
+            made.append(np.frombuffer(nonsense, row.result.stored).copy())
         return made
 
     def check(self, outputs):

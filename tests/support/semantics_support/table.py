@@ -24,12 +24,12 @@ from axisfold.ir import build
 from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr, IfThenElse, Not, Select
 from axisfold.ir.intrinsics import INTRINSICS, takes
 from semantics_support import exact
-from semantics_support.operands import floats, integers, to_convert
+from semantics_support.operands import bits_of_float, float_of_bits, floats, integers, to_convert
 
 DTYPES = [d for d in SUPPORTED.values() if not d.is_complex]
 INTEGERS = [d for d in DTYPES if d.is_integer]
 FLOATS = [d for d in DTYPES if d.is_float]
-ULPS = {16: 1, 32: 4, 64: 4}  # as docs/semantics.md states
+ULPS = {"float16": 1, "bfloat16": 1, "float32": 4, "float64": 4}  # as docs/semantics.md states
 
 INTEGER_OPS = (
     "add", "sub", "mul", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max",
@@ -72,8 +72,8 @@ class Row:
 
     def check(self, found):
         """Fail and name the operands where results are not as expected."""
-        assert found.dtype == self.result.to_numpy(), self.name
-        got = found.tolist()
+        assert found.dtype == self.result.stored, self.name
+        got = numbers_in(found, self.result)
         wrong = [n for n, e in enumerate(self.expected) if not self.agrees(got[n], e)]
         shown = [
             f"{self.name} of {[v[n] for v in self.operands.values]}: {got[n]!r},"
@@ -84,7 +84,7 @@ class Row:
 
     def agrees(self, found, expected):
         if isinstance(expected, Fraction):
-            return is_near(found, expected, self.result.bits, self.ulps)
+            return is_near(found, expected, self.result.name, self.ulps)
         if isinstance(expected, float) and self.result.is_float:
             same_sign = exact.is_negative(found) == exact.is_negative(expected)
             return found != found if expected != expected else found == expected and same_sign
@@ -95,21 +95,30 @@ def shorter(expected):
     return float(expected) if isinstance(expected, Fraction) else repr(expected)
 
 
-def is_near(found, expected, bits, ulps):
+def is_near(found, expected, form, ulps):
     """Whether a float is within some units in the last place; infinity counts as 2**(emax+1)."""
     if found != found:
         return False
-    top = Fraction(2) ** (exact.FORMATS[bits][2] + 1)
+    top = Fraction(2) ** (exact.FORMATS[form][2] + 1)
     value = Fraction(found) if abs(found) != exact.INF else top * (1 if found > 0 else -1)
     limited = max(min(expected, top), -top)
     inside = min(abs(limited), top - 1)  # beyond the range the last place is that of its end
-    return abs(value - limited) <= ulps * exact.ulp(inside, bits)
+    return abs(value - limited) <= ulps * exact.ulp(inside, form)
 
 
 def array_of(values, dtype):
     """Return values, all of them exact in ``dtype``, as an array."""
+    if dtype.name == "bfloat16":
+        return np.array([bits_of_float(v) for v in values], np.uint16)
     with np.errstate(all="raise"):
-        return np.array(values, dtype.to_numpy())
+        return np.array(values, dtype.stored)
+
+
+def numbers_in(array, dtype):
+    """Return the values of an array."""
+    if dtype.name == "bfloat16":
+        return [float_of_bits(bits, dtype) for bits in array.tolist()]
+    return array.tolist()
 
 
 # --- rows ---------------------------------------------------------------------------------------
@@ -176,15 +185,15 @@ def constant(value, dtype):
 
 
 def float_rows(dtype):
-    bits = dtype.bits
+    form = dtype.name
     operands = pairs(dtype, floats(dtype))
     yield from comparisons(operands, dtype)
     for op in FLOAT_OPS:
         make = lambda a, b, op=op: Binary(op, a, b)  # noqa: E731
-        rule = lambda a, b, op=op: exact.real(op, a, b, bits)  # noqa: E731
+        rule = lambda a, b, op=op: exact.real(op, a, b, form)  # noqa: E731
         yield row(f"{op} {dtype}", operands, make, dtype, rule)
     make = lambda a, b: Call("fmod", (a, b), a.dtype)  # noqa: E731
-    rule = lambda a, b: exact.real("fmod", a, b, bits)  # noqa: E731
+    rule = lambda a, b: exact.real("fmod", a, b, form)  # noqa: E731
     yield row(f"fmod {dtype}", operands, make, dtype, rule)
     signed = Operands(  # the sign of a NaN is open
         (dtype, dtype), tuple(map(list, zip(*_without_nan_signs(operands), strict=True)))
@@ -201,7 +210,7 @@ def float_rows(dtype):
                 name, (a,), BOOL.with_lanes(a.dtype.lanes) if flag else a.dtype
             ),
             BOOL if flag else dtype,
-            lambda a, rule=rule: rule(a, bits),
+            lambda a, rule=rule: rule(a, form),
         )
 
 
@@ -215,10 +224,10 @@ def function_rows(dtype):
     for name in exact.FUNCTIONS:
         make = lambda a, name=name: Call(name, (a,), a.dtype)  # noqa: E731
         rule = lambda a, name=name: exact.function(name, a)  # noqa: E731
-        yield row(f"{name} {dtype}", single, make, dtype, rule, ULPS[dtype.bits])
+        yield row(f"{name} {dtype}", single, make, dtype, rule, ULPS[dtype.name])
     make = lambda a, b: Call("power", (a, b), a.dtype)  # noqa: E731
     operands = pairs(dtype, floats(dtype))
-    yield row(f"power {dtype}", operands, make, dtype, exact.power, ULPS[dtype.bits])
+    yield row(f"power {dtype}", operands, make, dtype, exact.power, ULPS[dtype.name])
 
 
 def cast_rows(source):

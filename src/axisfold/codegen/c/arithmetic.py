@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from axisfold.codegen.c.helpers import Helpers
-from axisfold.codegen.c.spelling import HALF, constant, is_limit, value_type
+from axisfold.codegen.c.spelling import constant, is_limit, suffix, value_type
 from axisfold.codegen.text import Binding, Code, cast, infix, total
 from axisfold.dtypes import BOOL, FLOAT32, DType
 from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr
@@ -69,14 +69,12 @@ def _extreme(helpers: Helpers, op: str, dtype: DType, a: Code, b: Code) -> Code:
 
 def _computed(dtype: DType) -> DType:
     """Return the dtype in which values of a dtype are computed."""
-    return FLOAT32 if dtype.is_float and dtype.bits == HALF else dtype
+    return FLOAT32 if dtype.is_half else dtype
 
 
 def rounded(helpers: Helpers, dtype: DType, value: Code) -> Code:
     """Return a result of float arithmetic in its dtype."""
-    if dtype.is_float and dtype.bits == HALF:
-        return helpers.half("f16_round", value)
-    return value
+    return helpers.half("round", dtype, value) if dtype.is_half else value
 
 
 def emit_compare(helpers: Helpers, node: Compare, a: Code, b: Code) -> Code:
@@ -95,19 +93,23 @@ def emit_cast(helpers: Helpers, node: Cast, value: Code) -> Code:
         return value
     if target.is_bool:
         return infix("!=", value, constant(0, source))
-    if target.is_float and target.bits == HALF:
-        if source.is_float and source.bits == 32:
-            return helpers.half("f16_round", value)
-        return helpers.half("f16_round_wide", value if source.is_float else cast("double", value))
+    if target.is_half:
+        if source.is_float and source.bits <= 32:
+            return helpers.half("round", target, value)
+        if target.kind == "bfloat" and source.is_integer and source.bits == 64:
+            value = helpers.named(f"odd_{suffix(source)}", value)
+        return helpers.half(
+            "round_wide", target, value if source.is_float else cast("double", value)
+        )
     if source.is_float and target.is_integer:
         return helpers.to_integer(source, target, value)
     if value_type(source) == value_type(target) and not source.is_bool:
-        return value  # float16 is a float already
+        return value  # floats of 16 bits are floats already
     return cast(value_type(target), value)
 
 
 def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
-    """Return a call; float16 is computed in float32."""
+    """Return a call; floats of 16 bits are computed in float32."""
     name, dtype = node.name, node.args[0].dtype
     if name == "likely":
         return args[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from axisfold.codegen.c import arithmetic
 from axisfold.codegen.c.helpers import Helpers
-from axisfold.codegen.c.spelling import HALF, value_type
+from axisfold.codegen.c.spelling import value_type
 from axisfold.codegen.text import Code, Lines, Names, cast, choice, infix, prefix, subscript
 from axisfold.codegen.writing import Context
 from axisfold.dtypes import DType
@@ -72,5 +72,4 @@ class Expressions(Context):
             element = self.helpers.call("load", dtype, self.place(buffer, index))
         if dtype.is_bool:
             return infix("!=", element, Code("0"))
-        is_half = dtype.is_float and dtype.bits == HALF
-        return self.helpers.half("f16_value", element) if is_half else element
+        return self.helpers.half("value", dtype, element) if dtype.is_half else element

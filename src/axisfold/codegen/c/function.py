@@ -17,7 +17,7 @@ from axisfold.codegen.c.expressions import Expressions
 from axisfold.codegen.c.helpers import Helpers
 from axisfold.codegen.c.lanes import scalarize_lanes
 from axisfold.codegen.c.scan import bytewise_buffers, loaded_buffers, partly_started, stored_buffers
-from axisfold.codegen.c.spelling import HALF, RESERVED, memory_type, value_type
+from axisfold.codegen.c.spelling import RESERVED, memory_type, value_type
 from axisfold.codegen.c.usage import usage
 from axisfold.codegen.signature import scalar_parameters
 from axisfold.codegen.text import Code, Lines, Names, cast, legal_name, subscript
@@ -207,8 +207,8 @@ class _Function:
     def store(self, stmt: Store) -> None:
         x, buffer, dtype = self.x, stmt.buffer, stmt.buffer.dtype
         index, value = x.stored(stmt.index, stmt.value)
-        if dtype.is_float and dtype.bits == HALF:
-            value = self.helpers.half("f16_bits", value)
+        if dtype.is_half:
+            value = self.helpers.half("bits", dtype, value)
         if buffer in x.bytewise and dtype.itemsize > 1:
             self.lines.emit(f"{self.helpers.call('store', dtype, x.place(buffer, index), value)};")
             return

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The static functions that convert float16, which C11 does not have."""
+"""The static functions that convert floats of 16 bits, which C11 does not have."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# Functions of float16, which is held as 16 bits and computed in float: (what it calls, source).
+# Functions of floats that are held as 16 bits and computed in float: (what it calls, source).
 HALF_FUNCTIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "f16_value": (
         (),
@@ -66,10 +66,19 @@ static inline float f16_round(float value) {
 """,
     ),
     "f16_round_wide": (
-        ("f16_round",),
+        ("f16_round", "odd_f32"),
         """
-/* A value rounded to float16 once: the step to float rounds to odd, so that it decides nothing. */
+/* A value rounded to float16, once. */
 static inline float f16_round_wide(double value) {
+    return f16_round(odd_f32(value));
+}
+""",
+    ),
+    "odd_f32": (
+        (),
+        """
+/* A float that lies on the same side of every shorter float as a value: its last bit is odd. */
+static inline float odd_f32(double value) {
     float near = (float)value;
     uint32_t bits;
     if (value == value && (double)near != value) {
@@ -77,7 +86,70 @@ static inline float f16_round_wide(double value) {
         bits = (fabs((double)near) > fabs(value) ? bits - 1u : bits) | 1u;
         memcpy(&near, &bits, sizeof near);
     }
-    return f16_round(near);
+    return near;
+}
+""",
+    ),
+    "bf16_value": (
+        (),
+        """
+/* The value of a bfloat16: a float without its last 16 bits. */
+static inline float bf16_value(uint16_t half) {
+    const uint32_t bits = (uint32_t)half << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+""",
+    ),
+    "bf16_bits": (
+        (),
+        """
+/* The bfloat16 nearest to a value, ties to even. */
+static inline uint16_t bf16_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = value != value ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1u);
+    return (uint16_t)(bits >> 16);
+}
+""",
+    ),
+    "bf16_round": (
+        ("bf16_value", "bf16_bits"),
+        """
+/* A value rounded to bfloat16. */
+static inline float bf16_round(float value) {
+    return bf16_value(bf16_bits(value));
+}
+""",
+    ),
+    "bf16_round_wide": (
+        ("bf16_round", "odd_f32"),
+        """
+/* A value rounded to bfloat16, once. */
+static inline float bf16_round_wide(double value) {
+    return bf16_round(odd_f32(value));
+}
+""",
+    ),
+    "odd_i64": (
+        (),
+        """
+/* An integer that is exact in double, on the same side of every shorter float. */
+static inline int64_t odd_i64(int64_t value) {
+    const int64_t rest = value & 2047;
+    const int is_exact = rest == 0 || (value > -0x20000000000000 && value < 0x20000000000000);
+    return is_exact ? value : (value - rest) | 2048;
+}
+""",
+    ),
+    "odd_u64": (
+        (),
+        """
+/* An integer that is exact in double, on the same side of every shorter float. */
+static inline uint64_t odd_u64(uint64_t value) {
+    const uint64_t rest = value & 2047u;
+    return rest == 0u || value < 0x20000000000000u ? value : (value - rest) | 2048u;
 }
 """,
     ),

@@ -56,8 +56,12 @@ class Helpers:
             self.functions[name] = _saturating(name, source, target)
         return call(name, value)
 
-    def half(self, name: str, value: Code) -> Code:
-        """Return a conversion of float16: one of ``HALF_FUNCTIONS``."""
+    def half(self, what: str, dtype: DType, value: Code) -> Code:
+        """Return a conversion of a float of 16 bits, such as ``round``."""
+        return self.named(f"{suffix(dtype)}_{what}", value)
+
+    def named(self, name: str, value: Code) -> Code:
+        """Return a call of one of ``HALF_FUNCTIONS``."""
         self._define_half(name)
         return call(name, value)
 

@@ -9,25 +9,25 @@ from typing import Final
 from axisfold.codegen.text import Binding, Code
 from axisfold.dtypes import DType, Scalar, highest, lowest
 
-HALF: Final = 16
-
 
 def value_type(dtype: DType) -> str:
-    """Return the type of a value; float16 is computed in float, a truth value is a byte."""
+    """Return the type of a value: float also of shorter floats, a byte of a truth value."""
     if dtype.is_float:
         return "double" if dtype.bits == 64 else "float"
     return memory_type(dtype)
 
 
 def memory_type(dtype: DType) -> str:
-    """Return the type of an element in memory; float16 is held as its bits."""
-    if dtype.is_float and dtype.bits > HALF:
+    """Return the type of an element in memory; floats of 16 bits are held as their bits."""
+    if dtype.is_float and not dtype.is_half:
         return value_type(dtype)
     return f"{'int' if dtype.kind == 'int' else 'uint'}{dtype.bits}_t"
 
 
 def suffix(dtype: DType) -> str:
     """Return the short name of a dtype, ``f32``."""
+    if dtype.kind == "bfloat":
+        return f"bf{dtype.bits}"
     return f"{'u' if dtype.is_bool else dtype.kind[0]}{dtype.bits}"
 
 

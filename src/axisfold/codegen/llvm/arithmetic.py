@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from axisfold.codegen.llvm.types import suffix, value_type
+from axisfold.codegen.llvm.types import computed, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import FLOAT32, FLOAT64, DType
 from axisfold.ir.expr import Binary, Broadcast, Cast, Compare, Const, Expr
@@ -24,7 +24,8 @@ def emit_binary(w: Writer, node: Binary, a: str, b: str) -> str:
     if op in ("min", "max"):
         return _extreme(w, op, dtype, a, b)
     if dtype.is_float:
-        return w.binary(_FLOAT_OPS[op], dtype, a, b)
+        result = w.binary(_FLOAT_OPS[op], dtype, a, b)
+        return to_bfloat(w, result, dtype) if dtype.kind == "bfloat" else result
     if op in _INTEGER_OPS:
         return w.binary(_INTEGER_OPS[op], dtype, a, b)
     if op in ("shl", "shr"):
@@ -153,11 +154,18 @@ def convert(w: Writer, value: str, source: DType, target: DType) -> str:
     """Append a conversion between element types of the same number of lanes."""
     if source == target:
         return value
+    source = computed(source)
+    if target.kind == "bfloat":
+        return to_bfloat(w, _odd_float(w, value, source), target)
+    if source == target:
+        return value
     if target.is_bool:
         predicate = "une" if source.is_float else "ne"
         return w.compare(predicate, source, value, w.const(0, source))
-    if target.is_float and target.bits == 16 and not (source.is_float and source.bits == 32):
-        return _to_half(w, convert(w, value, source, FLOAT64.with_lanes(source.lanes)), target)
+    if target.is_half and not (source.is_float and source.bits == 32):
+        wide, middle = FLOAT64.with_lanes(source.lanes), FLOAT32.with_lanes(source.lanes)
+        single = _narrow_to_odd(w, convert(w, value, source, wide), wide)
+        return _resize(w, "fptrunc", single, middle, target)
     if source.is_float and target.is_float:
         return _resize(
             w, "fpext" if target.bits > source.bits else "fptrunc", value, source, target
@@ -178,24 +186,75 @@ def _resize(w: Writer, instruction: str, value: str, source: DType, target: DTyp
     return w.let(f"{instruction} {value_type(source)} {value} to {value_type(target)}")
 
 
-def _to_half(w: Writer, value: str, target: DType) -> str:
-    """Convert float64 to float16 with one rounding, without a library call.
+def _narrow_to_odd(w: Writer, value: str, wide: DType) -> str:
+    """Convert float64 to float32 such that rounding that again is rounding once.
 
-    The step to float32 rounds to odd (inexact results get an odd last bit), after which rounding
-    to float16 gives what one rounding would: Boldo and Melquiond, "Emulation of FMA and
-    correctly rounded sums: proved algorithms using rounding to odd", 2008, theorem 3.
+    Inexact results get an odd last bit: Boldo and Melquiond, "Emulation of FMA and correctly
+    rounded sums: proved algorithms using rounding to odd", 2008, theorem 3.
     """
-    wide, middle = FLOAT64.with_lanes(target.lanes), FLOAT32.with_lanes(target.lanes)
-    bits = DType("int", 32, target.lanes)
+    middle, bits = FLOAT32.with_lanes(wide.lanes), DType("int", 32, wide.lanes)
     near = _resize(w, "fptrunc", value, wide, middle)
     back = _resize(w, "fpext", near, middle, wide)
-    raw = w.let(f"bitcast {value_type(middle)} {near} to {value_type(bits)}")
+    raw = _bitcast(w, near, middle, bits)
     inexact = w.compare("one", wide, back, value)
     away = w.compare(
         "ogt", wide, intrinsic(w, "fabs", wide, back), intrinsic(w, "fabs", wide, value)
     )
     toward = w.select(away, bits, w.binary("sub", bits, raw, w.const(1, bits)), raw)
     odd = w.binary("or", bits, toward, w.const(1, bits))
-    chosen = w.select(inexact, bits, odd, raw)
-    single = w.let(f"bitcast {value_type(bits)} {chosen} to {value_type(middle)}")
-    return _resize(w, "fptrunc", single, middle, target)
+    return _bitcast(w, w.select(inexact, bits, odd, raw), bits, middle)
+
+
+def _odd_float(w: Writer, value: str, source: DType) -> str:
+    """Convert any number to float32 such that rounding that to bfloat16 is rounding once."""
+    single, wide = FLOAT32.with_lanes(source.lanes), FLOAT64.with_lanes(source.lanes)
+    if source.bits <= 16 or source == single:
+        return convert(w, value, source, single)  # exact
+    if source.is_integer and source.bits == 64:
+        value = _odd_integer(w, value, source)
+    return _narrow_to_odd(w, convert(w, value, source, wide), wide)
+
+
+def _odd_integer(w: Writer, value: str, dtype: DType) -> str:
+    """Make large integers of 64 bits exact in float64, on the same side of all shorter floats."""
+    limit = 1 << 53
+    low = w.const(limit if dtype.kind == "int" else 0, dtype)
+    reach = w.const(2 * limit if dtype.kind == "int" else limit, dtype)
+    is_exact = w.compare("ult", dtype, w.binary("add", dtype, value, low), reach)
+    rest = w.binary("and", dtype, value, w.const(0x7FF, dtype))
+    is_short = w.compare("eq", dtype, rest, w.const(0, dtype))
+    rounded = w.binary("sub", dtype, value, rest)
+    odd = w.binary("or", dtype, rounded, w.const(0x800, dtype))
+    keeps = w.binary("or", DType("bool", 8, dtype.lanes), is_exact, is_short)
+    return w.select(keeps, dtype, value, odd)
+
+
+def to_bfloat(w: Writer, value: str, target: DType) -> str:
+    """Round a float32 to the digits of a bfloat16, to nearest, ties to even; NaNs stay."""
+    single, bits = FLOAT32.with_lanes(target.lanes), DType("uint", 32, target.lanes)
+    raw = _bitcast(w, value, single, bits)
+    last = w.binary("and", bits, w.binary("lshr", bits, raw, w.const(16, bits)), w.const(1, bits))
+    bias = w.binary("add", bits, last, w.const(0x7FFF, bits))
+    nearest = w.binary("add", bits, raw, bias)
+    quiet = w.binary("or", bits, raw, w.const(0x400000, bits))
+    is_nan = w.compare("uno", single, value, value)
+    kept = w.binary("and", bits, w.select(is_nan, bits, quiet, nearest), w.const(0xFFFF0000, bits))
+    return _bitcast(w, kept, bits, single)
+
+
+def widen_bits(w: Writer, bits: str, dtype: DType) -> str:
+    """Return the value of a bfloat16 from its bits in memory."""
+    short, long = DType("uint", 16, dtype.lanes), DType("uint", 32, dtype.lanes)
+    raw = w.binary("shl", long, _resize(w, "zext", bits, short, long), w.const(16, long))
+    return _bitcast(w, raw, long, computed(dtype))
+
+
+def narrow_bits(w: Writer, value: str, dtype: DType) -> str:
+    """Return the bits in memory of a bfloat16."""
+    short, long = DType("uint", 16, dtype.lanes), DType("uint", 32, dtype.lanes)
+    raw = _bitcast(w, value, computed(dtype), long)
+    return _resize(w, "trunc", w.binary("lshr", long, raw, w.const(16, long)), long, short)
+
+
+def _bitcast(w: Writer, value: str, source: DType, target: DType) -> str:
+    return w.let(f"bitcast {value_type(source)} {value} to {value_type(target)}")

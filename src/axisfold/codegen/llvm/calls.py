@@ -20,11 +20,11 @@ _LIBRARY: Final = {"expm1", "log1p", "tan", "tanh", "erf", "fmod"}
 
 
 def emit_call(w: Writer, node: Call, args: list[str]) -> str:
-    """Append a call; float16 is computed in float32."""
+    """Append a call; floats of 16 bits are computed in float32."""
     if node.name == "likely":
         return args[0]
     dtype = node.args[0].dtype
-    if dtype.is_float and dtype.bits == 16:
+    if dtype.is_half:
         wide = FLOAT32.with_lanes(dtype.lanes)
         result = _call(w, node.name, wide, [convert(w, a, dtype, wide) for a in args])
         return result if node.dtype.is_bool else convert(w, result, wide, node.dtype)

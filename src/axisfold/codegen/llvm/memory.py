@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from axisfold.codegen.llvm.arithmetic import narrow_bits, widen_bits
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import DType
@@ -31,8 +32,9 @@ def alignment(buffer: Buffer, declared: int) -> int:
 
 
 def _stored(dtype: DType) -> DType:
-    """Memory dtype as a register dtype: a truth value is a byte."""
-    return DType("uint", 8, dtype.lanes) if dtype.is_bool else dtype
+    """Memory dtype as a register dtype: a truth value is a byte, a bfloat16 its bits."""
+    is_other = dtype.is_bool or dtype.kind == "bfloat"
+    return DType("uint", dtype.bits, dtype.lanes) if is_other else dtype
 
 
 def _address(w: Writer, buffer: Buffer, pointer: str, offset: str, lanes: int) -> str:
@@ -66,7 +68,7 @@ def emit_load(w: Writer, node: Load, pointer: str, offset: str, mask: str | None
         value = w.let(f"load {kind}, ptr {address}, align {align}")
     if node.dtype.is_bool:
         return w.compare("ne", dtype, value, w.const(0, dtype))
-    return value
+    return widen_bits(w, value, node.dtype) if node.dtype.kind == "bfloat" else value
 
 
 def emit_store(
@@ -85,6 +87,8 @@ def emit_store(
     align = alignment(buffer, stmt.align)
     if source.is_bool:
         value = w.let(f"zext {value_type(source)} {value} to {value_type(dtype)}")
+    if source.kind == "bfloat":
+        value = narrow_bits(w, value, source)
     scattered = dtype.lanes > 1 and not is_contiguous(buffer, stmt.index)
     address = _address(w, buffer, pointer, offset, dtype.lanes if scattered else 1)
     kind = memory_type(dtype)

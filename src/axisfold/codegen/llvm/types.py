@@ -5,21 +5,26 @@ from __future__ import annotations
 
 import struct
 
-from axisfold.dtypes import DType, Scalar
+from axisfold.dtypes import FLOAT32, DType, Scalar
 
 _FLOATS = {16: "half", 32: "float", 64: "double"}
 
 
 def value_type(dtype: DType) -> str:
-    """Return the type of a value in registers; a truth value is one bit."""
-    element = "i1" if dtype.is_bool else memory_type(dtype.element)
+    """Return the type of a value in registers: one bit of a truth value, float of a bfloat16."""
+    element = "i1" if dtype.is_bool else memory_type(computed(dtype.element))
     return element if dtype.lanes == 1 else f"<{dtype.lanes} x {element}>"
 
 
 def memory_type(dtype: DType) -> str:
-    """Return the type of a value in memory; a truth value is one byte."""
-    element = _FLOATS[dtype.bits] if dtype.is_float else f"i{dtype.bits}"
+    """Return the type of a value in memory: one byte of a truth value, the bits of a bfloat16."""
+    element = _FLOATS[dtype.bits] if dtype.kind == "float" else f"i{dtype.bits}"
     return element if dtype.lanes == 1 else f"<{dtype.lanes} x {element}>"
+
+
+def computed(dtype: DType) -> DType:
+    """Return the dtype in which values are computed; a bfloat16 is a float32 with short digits."""
+    return FLOAT32.with_lanes(dtype.lanes) if dtype.kind == "bfloat" else dtype
 
 
 def constant(value: Scalar, dtype: DType) -> str:
@@ -28,7 +33,7 @@ def constant(value: Scalar, dtype: DType) -> str:
         return "true" if value else "false"
     if not dtype.is_float:
         return str(int(value))
-    if dtype.bits == 16:
+    if computed(dtype).bits == 16:
         return "0xH" + struct.pack(">e", _half(float(value))).hex().upper()
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
@@ -42,6 +47,7 @@ def _half(value: float) -> float:
 
 def suffix(dtype: DType) -> str:
     """Return the overload suffix of an intrinsic, ``v8f32`` or ``i64``."""
+    dtype = computed(dtype)
     element = "i1" if dtype.is_bool else f"{'f' if dtype.is_float else 'i'}{dtype.bits}"
     return element if dtype.lanes == 1 else f"v{dtype.lanes}{element}"
 
