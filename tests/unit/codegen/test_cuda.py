@@ -241,9 +241,14 @@ def test_truth_values_are_bytes_in_memory_and_bools_in_registers():
 
 @pytest.mark.parametrize(
     ("align", "read"),
-    [(0, "load_f32(&A[t * 9])"), (1, "load_f32(&A[t * 9])")],
+    [
+        (0, "*reinterpret_cast<const float *>(&A[t * 9])"),
+        (1, "load_f32(&A[t * 9])"),
+        (2, "load_f32(&A[t * 9])"),
+        (4, "*reinterpret_cast<const float *>(&A[t * 9])"),
+    ],
 )
-def test_elements_of_packed_records(align, read):
+def test_elements_at_offsets_in_bytes(align, read):
     t = Var("t", INT64)
     A, B = buffer("A", "float32", 64, unit="byte"), buffer("B", "float32", 64)
     body = Store(B, t, Load(A, t * 9, None, align))
@@ -267,8 +272,8 @@ def test_strides_in_bytes_of_aligned_elements():
 
 def test_elements_that_are_misaligned():
     t = Var("t", INT64)
-    A, B = (programs.array(name, "float64", 64, align=4) for name in "AB")
-    body = Store(B, t, Load(A, t))
+    A, B = (programs.array(name, "float64", 64) for name in "AB")
+    body = Store(B, t, Load(A, t, None, 4), None, 4)
     text = compiled(Kernel("k", (A, B), (B,), programs.launch("k", body, block_x=(t, 32))))
     assert "store_f64(&B[t * 8], load_f64(&A[t * 8]));" in text
 

@@ -187,7 +187,5 @@ def pointer_to(kind: str, place: Code) -> Code:
 
 
 def _is_aligned(access: Load | Store) -> bool:
-    """Whether an access of a bytewise buffer is to the address of an element."""
-    return (access.align % access.buffer.dtype.itemsize == 0 and access.align > 0) or (
-        access.buffer.dtype.itemsize == 1
-    )
+    """Whether an access is to the address of an element; it is where nothing else is said."""
+    return access.align % access.buffer.dtype.itemsize == 0

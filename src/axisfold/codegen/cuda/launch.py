@@ -360,9 +360,9 @@ def _bytewise(body: Stmt, buffers: Sequence[Buffer]) -> frozenset[Buffer]:
     """Return the arguments that are not accessed as arrays of their element type.
 
     An element that is said to lie anywhere is read byte by byte.  Where nothing is said, one lies
-    at a multiple of its size, as the runtime checks.
+    at a multiple of its size: the runtime refuses other arrays.
     """
-    found = {b for b in buffers if b.unit == "byte" or b.facts.align % b.dtype.itemsize}
+    found = {b for b in buffers if b.unit == "byte"}
     found |= {
         n.buffer
         for n in post_order(body)
