@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schedules that te-era scripts wrote for GPUs, in the simulator, on every tail up to 130.
 
-Each is compiled once; extents are arguments.  Each n runs with a few m, each m with a few n; ``-m slow`` runs
-the full product.
+Each is compiled once; extents are arguments.  Each n runs with a few m, each m with a few n;
+``-m slow`` runs the full product.
 """
 
 import numpy as np
