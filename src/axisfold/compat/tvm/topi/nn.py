@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""softmax and log_softmax over any axis; float16 is computed in float32 and rounded once."""
+"""softmax and log_softmax over any axis; 16-bit floats are computed in float32 and rounded once."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _exponentials(fold: Folding, largest: Any) -> tuple[Any, Any]:
 
 
 def _wide(value: Any) -> Any:
-    return value.astype("float32") if value.dtype == "float16" else value
+    return value.astype("float32") if value.dtype.is_half else value
 
 
 def _without(indices: tuple[Any, ...], fold: Folding) -> tuple[Any, ...]:

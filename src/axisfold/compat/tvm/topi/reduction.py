@@ -77,7 +77,7 @@ def argmin(
 
 
 def _accumulator(data: te.Tensor) -> str:
-    return "float32" if data.dtype == "float16" else str(data.dtype)
+    return "float32" if data.dtype.is_half else str(data.dtype)
 
 
 def _convert(value: Any, dtype: str) -> Any:
