@@ -100,16 +100,7 @@ class _Verifier:
             case For():
                 self.loop(stmt)
             case Store():
-                is_free = self.level == "threads" and self.launch is None
-                self.require(not is_free, "a store outside a launch", stmt)
-                self.access(stmt.buffer, stmt.index, stmt.mask, stmt)
-                wanted = stmt.buffer.dtype.with_lanes(stmt.index.dtype.lanes)
-                self.expr(stmt.value, stmt)
-                self.require(stmt.value.dtype == wanted, "a store changes the dtype", stmt)
-                writable = (
-                    stmt.buffer not in self.kernel.params or stmt.buffer in self.kernel.outputs
-                )
-                self.require(writable, f"input {stmt.buffer.name} is written", stmt)
+                self.store(stmt)
             case If():
                 self.flag(stmt.condition, 1, stmt)
                 self.stmt(stmt.then)
@@ -130,38 +121,57 @@ class _Verifier:
                 self.require(self.level == "loops", f"hint {stmt.key} is left", stmt)
                 self.stmt(stmt.body)
             case AllReduce():
-                for value in (*stmt.values, *stmt.threads):
-                    self.expr(value, stmt)
-                self.flag(stmt.condition, 1, stmt)
-                live = all(buffer in self.live for buffer in stmt.targets)
-                self.require(live, "a target of a reduction is not live", stmt)
-                self.require(self.level == "loops", "an all-reduce is left", stmt)
+                self.all_reduce(stmt)
             case Launch():
                 self.threads(stmt)
             case Shuffle():
-                self.inside(stmt)
-                self.expr(stmt.value, stmt)
-                self.expr(stmt.lane, stmt)
-                self.require(stmt.target in self.live, "a shuffle's target is not live", stmt)
-                same = stmt.target.dtype == stmt.value.dtype
-                self.require(same, "a shuffle changes the dtype", stmt)
-                power = 0 < stmt.width <= WARP and stmt.width & (stmt.width - 1) == 0
-                self.require(power, "a segment is no power of two within a warp", stmt)
+                self.shuffle(stmt)
             case Barrier() | Fence():
                 self.inside(stmt)
             case Ticket():
-                self.inside(stmt)
-                for value in (stmt.index, stmt.total):
-                    self.expr(value, stmt)
-                live = stmt.target in self.live and stmt.counter in self.live
-                self.require(live, "a ticket's memory is not live", stmt)
-                self.require(stmt.target.dtype == BOOL, "a ticket's answer is no bool", stmt)
+                self.ticket(stmt)
             case Let():
                 self.expr(stmt.value, stmt)
                 self.require(stmt.value.dtype == stmt.var.dtype, "a name changes the dtype", stmt)
                 self.bind(stmt.var, stmt)
                 self.stmt(stmt.body)
                 self.bound.discard(stmt.var)
+
+    def store(self, stmt: Store) -> None:
+        is_free = self.level == "threads" and self.launch is None
+        self.require(not is_free, "a store outside a launch", stmt)
+        self.access(stmt.buffer, stmt.index, stmt.mask, stmt)
+        wanted = stmt.buffer.dtype.with_lanes(stmt.index.dtype.lanes)
+        self.expr(stmt.value, stmt)
+        self.require(stmt.value.dtype == wanted, "a store changes the dtype", stmt)
+        writable = stmt.buffer not in self.kernel.params or stmt.buffer in self.kernel.outputs
+        self.require(writable, f"input {stmt.buffer.name} is written", stmt)
+
+    def all_reduce(self, stmt: AllReduce) -> None:
+        for value in (*stmt.values, *stmt.threads):
+            self.expr(value, stmt)
+        self.flag(stmt.condition, 1, stmt)
+        live = all(buffer in self.live for buffer in stmt.targets)
+        self.require(live, "a target of a reduction is not live", stmt)
+        self.require(self.level == "loops", "an all-reduce is left", stmt)
+
+    def shuffle(self, stmt: Shuffle) -> None:
+        self.inside(stmt)
+        self.expr(stmt.value, stmt)
+        self.expr(stmt.lane, stmt)
+        self.require(stmt.target in self.live, "a shuffle's target is not live", stmt)
+        same = stmt.target.dtype == stmt.value.dtype
+        self.require(same, "a shuffle changes the dtype", stmt)
+        power = 0 < stmt.width <= WARP and stmt.width & (stmt.width - 1) == 0
+        self.require(power, "a segment is no power of two within a warp", stmt)
+
+    def ticket(self, stmt: Ticket) -> None:
+        self.inside(stmt)
+        for value in (stmt.index, stmt.total):
+            self.expr(value, stmt)
+        live = stmt.target in self.live and stmt.counter in self.live
+        self.require(live, "a ticket's memory is not live", stmt)
+        self.require(stmt.target.dtype == BOOL, "a ticket's answer is no bool", stmt)
 
     def loop(self, loop: For) -> None:
         for end in (loop.min, loop.extent):
