@@ -24,7 +24,8 @@ def inlined(schedule: Schedule) -> Schedule:
     Raises
     ------
     ScheduleError
-        ``S185``: the bounds of a reduce axis read an inlined stage.
+        ``S185``: the bounds of a reduce axis read an inlined stage; ``S292``: a stage whose last
+        block computes another is inlined.
     """
     if not any(stage.is_inlined for stage in schedule.stages):
         return schedule
@@ -46,8 +47,21 @@ def inlined(schedule: Schedule) -> Schedule:
         place = twin.attachment
         if place is not None:
             twin.attachment = Attachment(copies[place.stage], place.axis)
+        if twin.last_block_of is not None:
+            twin.last_block_of = _kept(twin, twin.last_block_of, copies)
     result.stages = list(copies.values())
     return result
+
+
+def _kept(stage: Stage, producer: Stage, copies: Mapping[Stage, Stage]) -> Stage:
+    if producer not in copies:
+        raise ScheduleError(
+            f"the last block of stage {producer.name!r} computes {stage.name!r}, but stage "
+            f"{producer.name!r} is inlined.",
+            code="S292",
+            hint=f"Use compute_root for {producer.name!r}.",
+        )
+    return copies[producer]
 
 
 def _inlined_op(op: ComputeOp, values: Values) -> ComputeOp:

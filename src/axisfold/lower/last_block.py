@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from axisfold.analysis.bounds import Bounds, symbolic_bounds
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.dtypes import BOOL, INT64, UINT32
 from axisfold.errors import ScheduleError
@@ -14,19 +13,17 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load
 from axisfold.ir.stmt import Allocate, Barrier, Fence, If, Stmt, Ticket
-from axisfold.ir.walk import post_order, substitute
+from axisfold.lower.parts import read_beyond
 from axisfold.lower.regions import (
     StageBounds,
     block_leaves,
-    enclosing_domains,
     grid_leaves,
-    loop_domains,
+    root_of,
 )
 from axisfold.schedule.primitives.compute_at import consumers
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis
-from axisfold.tensor.tensor import TensorLoad
 
 if TYPE_CHECKING:
     from axisfold.lower.loops import Nest
@@ -103,11 +100,11 @@ def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Non
     Raises
     ------
     ScheduleError
-        ``S264``: a reduce axis is bound to blocks without ``last_block``; ``S267``: it is folded
-        in a loop, so that blocks would take tickets of several rounds at a time; ``S265``: a loop
-        lies outside of the loops over blocks that a last block finishes, or it is bound to others;
-        ``S266``: the last block needs what blocks that it does not wait for, or later
-        launches, compute.
+        ``S292``: a stage of a last block was attached later; ``S294``: a reduce axis is bound to
+        blocks without ``last_block``; ``S297``: it is folded in a loop, so that blocks would take
+        tickets of several rounds at a time; ``S295``: a loop lies outside of the loops over blocks
+        that a last block finishes, or it is bound to others; ``S296``: the last block needs what
+        blocks that it does not wait for, or later launches, compute.
     """
     for stage in schedule.stages:
         for leaf in block_leaves(stage):
@@ -116,16 +113,28 @@ def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Non
                 raise ScheduleError(
                     f"reduce axis {leaf.name!r} of stage {stage.name!r} is bound to {tag}, and "
                     "blocks cannot wait for each other.",
-                    code="S264",
+                    code="S294",
                     hint=f"Call s[{stage.name}].last_block(): the last block folds what the "
                     "others left. Or factor the axis with rfactor.",
                 )
             if stage.touches(leaf, "reduce"):
                 _check_no_loop(stage, leaf, bounds[stage])
         if stage.last_block_of is not None:
+            _check_places(stage, stage.last_block_of)
             _check_order(stage, stage.last_block_of)
             _check_launches(schedule, stage, stage.last_block_of)
             _check_parts(schedule, stage, bounds)
+
+
+def _check_places(stage: Stage, producer: Stage) -> None:
+    for place in (stage, producer):
+        if place.attachment is not None:
+            raise ScheduleError(
+                f"the last block of stage {producer.name!r} computes {stage.name!r}, but stage "
+                f"{place.name!r} is computed inside {place.attachment.stage.name!r}.",
+                code="S292",
+                hint=f"Use compute_root for {place.name!r}.",
+            )
 
 
 def _check_no_loop(stage: Stage, reduced: Axis, bounds: StageBounds) -> None:
@@ -136,7 +145,7 @@ def _check_no_loop(stage: Stage, reduced: Axis, bounds: StageBounds) -> None:
             raise ScheduleError(
                 f"reduce axis {reduced.name!r} of stage {stage.name!r} is bound to blocks inside "
                 f"{around}, where blocks are in different rounds at a time.",
-                code="S267",
+                code="S297",
                 hint="Bind the data axes too; or factor the reduction with rfactor and use "
                 f"s[{stage.name}].last_block(s[…]).",
             )
@@ -149,7 +158,7 @@ def _check_order(stage: Stage, producer: Stage) -> None:
         raise ScheduleError(
             f"the last block of stage {producer.name!r} computes {stage.name!r}, but its outermost "
             "loops are not the ones over blocks.",
-            code="S265",
+            code="S295",
             hint="Bind data axes to blockIdx and reorder them outwards.",
         )
     tags = {producer.bindings[leaf].tag for leaf in blocks}
@@ -160,16 +169,16 @@ def _check_order(stage: Stage, producer: Stage) -> None:
                 f"axis {leaf.name!r} of stage {stage.name!r} is bound to {tag}, but the last block "
                 f"of stage {producer.name!r}, which computes it, is one of "
                 f"{', '.join(sorted(tags))}.",
-                code="S265",
+                code="S295",
                 hint="Bind it to threads, or bind an axis of both stages to these blocks alike.",
             )
 
 
 def _check_launches(schedule: Schedule, stage: Stage, producer: Stage) -> None:
     """Refuse a last block that reads what later launches compute."""
-    inside = [s for s in schedule.stages if _root(s) is stage]
+    inside = [s for s in schedule.stages if root_of(s) is stage]
     for other in schedule.stages[schedule.stages.index(producer) + 1 :]:
-        root = _root(other)
+        root = root_of(other)
         if root is stage or root is producer or other.is_inlined:
             continue
         reader = next((s for s in consumers(schedule, other) if s in inside), None)
@@ -177,16 +186,10 @@ def _check_launches(schedule: Schedule, stage: Stage, producer: Stage) -> None:
             raise ScheduleError(
                 f"the last block of stage {producer.name!r} computes {reader.name!r}, which reads "
                 f"stage {other.name!r}, and that is computed after {producer.name!r}.",
-                code="S266",
+                code="S296",
                 hint=f"Use the last block of {other.name!r}, or compute {other.name!r} inside "
                 f"{stage.name!r}.",
             )
-
-
-def _root(stage: Stage) -> Stage:
-    while stage.attachment is not None:
-        stage = stage.attachment.stage
-    return stage
 
 
 def _check_parts(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> None:
@@ -199,29 +202,12 @@ def _check_parts(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageB
     }
     if not shared:
         return
-    own = loop_domains(producer, bounds[producer])
-    made = [
-        symbolic_bounds(bounds[producer].values[axis.var], Bounds(own), set(own) - shared)
-        for axis in producer.op.axis
-    ]
-    tensors = {id(t) for t in (*producer.op.outputs, *producer.origin_op.outputs)}
-    for consumer in consumers(schedule, producer):
-        env = {**enclosing_domains(consumer, bounds), **loop_domains(consumer, bounds[consumer])}
-        for node in (n for e in consumer.op.body for n in post_order(e)):
-            if not isinstance(node, TensorLoad) or id(node.tensor) not in tensors:
-                continue
-            for index, (low, high), axis in zip(node.indices, made, producer.op.axis, strict=True):
-                place = substitute(index, bounds[consumer].values)
-                least, most = symbolic_bounds(place, Bounds(env), set(env) - shared)
-                last = build.minimum(most, axis.extent - 1)
-                inside = can_prove(least >= low) and (
-                    can_prove(most <= high) or can_prove(last <= high)
-                )
-                if not inside:
-                    raise ScheduleError(
-                        f"the last block of stage {producer.name!r} computes {stage.name!r}, which "
-                        f"reads axis {axis.name!r} of it beyond what blocks with the same "
-                        f"{', '.join(sorted(tags))} have computed.",
-                        code="S266",
-                        hint="Split and bind this axis in both stages alike.",
-                    )
+    found = read_beyond(schedule, producer, shared, bounds)
+    if found is not None:
+        raise ScheduleError(
+            f"the last block of stage {producer.name!r} computes {stage.name!r}, and "
+            f"{found[0].name!r} reads axis {found[1].name!r} of {producer.name!r} beyond what "
+            f"blocks with the same {', '.join(sorted(tags))} have computed.",
+            code="S296",
+            hint="Split and bind this axis in both stages alike.",
+        )

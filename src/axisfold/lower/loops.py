@@ -17,17 +17,18 @@ from axisfold.lower.attachments import check_attachments
 from axisfold.lower.banks import padded_strides
 from axisfold.lower.inline import inlined
 from axisfold.lower.last_block import LastBlock, check_blocks
+from axisfold.lower.parts import check_private
 from axisfold.lower.reduction import Resolve, store_all, update_statement
 from axisfold.lower.regions import (
     Region,
     StageBounds,
     enclosing_domains,
     infer_bounds,
+    is_launched,
     is_loop,
     loop_domains,
     scope_of,
     sharers,
-    threads_around,
 )
 from axisfold.lower.start import Start
 from axisfold.lower.storage import Storage, temporary
@@ -75,6 +76,7 @@ class LoopBuilder:
                 schedule, bounds = shared, infer_bounds(shared)
         self.schedule, self.bounds = schedule, bounds
         check_blocks(self.schedule, self.bounds)
+        check_private(self.schedule, self.bounds)
         self.storage: dict[Tensor, Storage] = dict(arguments)
         self.owned: dict[Stage, list[Storage]] = {}
         self.counters: list[Buffer] = []
@@ -110,7 +112,7 @@ class LoopBuilder:
         The region of some rounds may be smaller than that of others.
         """
         region = self.bounds[stage].region
-        if scope in (None, "global") or not threads_around(stage):
+        if scope in (None, "global") or not is_launched(stage):
             return region
         env = Bounds(enclosing_domains(stage, self.bounds))
         most = [constant_interval(extent, env).high for _, extent in region]

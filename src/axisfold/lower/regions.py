@@ -196,15 +196,29 @@ def sharers(stage: Stage) -> set[Var]:
 def scope_of(stage: Stage) -> Scope | None:
     """Return the memory of a stage: as chosen, or as the threads around it suggest.
 
-    Inside loops over blocks only, that is the block's; inside loops over threads, the thread's.
-    None where there are no such loops.
+    Inside loops over threads, that is the thread's; elsewhere in a nest that threads run, the
+    block's.  None where there are no threads.
     """
     if stage.scope is not None:
         return stage.scope
     around = threads_around(stage)
     if any(t.is_thread for t in around):
         return "local"
-    return "shared" if around else None
+    return "shared" if around or (stage.attachment is not None and is_launched(stage)) else None
+
+
+def is_launched(stage: Stage) -> bool:
+    """Return whether threads run a stage: a loop of its nest is bound, around it or not."""
+    root = root_of(stage)
+    stages = stage.schedule.stages
+    return any(other.bindings and root_of(other) is root for other in stages)
+
+
+def root_of(stage: Stage) -> Stage:
+    """Return the stage at the top level inside which a stage is computed."""
+    while stage.attachment is not None:
+        stage = stage.attachment.stage
+    return stage
 
 
 def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> Region:

@@ -162,7 +162,7 @@ def check_thread_extent(
     Raises
     ------
     ScheduleError
-        ``S271``: the extent of threads, or of the blocks of a cluster, is not constant; ``S272``:
+        ``S298``: the extent of threads, or of the blocks of a cluster, is not constant; ``S299``:
         it is above the target's limit.
     """
     where = f"axis {leaf.name!r} of stage {stage.name!r} is bound to {thread.tag}"
@@ -173,13 +173,13 @@ def check_thread_extent(
         raise ScheduleError(
             f"{where}, and its extent {extent} is not constant: a kernel is compiled for one "
             "number of threads.",
-            code="S271",
+            code="S298",
             hint="Split it by a constant factor and bind the inner part.",
         )
     limit = target.limit(thread.tag)
     if rounds > limit:
         raise ScheduleError(
             f"{where} and has {rounds} rounds, but target {target} has at most {limit}.",
-            code="S272",
+            code="S299",
             hint="Split it by a smaller factor.",
         )

@@ -22,18 +22,19 @@ MAX_CLUSTER = 8
 # What a random choice of a binding may meet.
 REFUSED_STEPS = {
     "bind": {"S242", "S243", "S245", "S246", "S247", "S248"},
-    "last_block": {"S261", "S262", "S263"},
+    "last_block": {"S291", "S292", "S293"},
     **LEGAL_REFUSALS,
     "rfactor": LEGAL_REFUSALS["rfactor"] | {"S165"},
 }
 
 # Refusals that a whole program may meet, each with its reason: the extents of memory or of threads
-# vary from call to call (X123, S271), the generator leaves a nest unbound (X121), a style or the
+# vary from call to call (X123, S298), the generator leaves a nest unbound (X121), a style or the
 # limits of the target do not fit (X124, X126, X127), threads would wait in divergent flow (X125), a
-# last block would need what others compute, or more than one (S264 to S267).
+# last block would need what others compute, or more than one (S292 to S297), a thread the local
+# memory of others (S300).
 REFUSALS = {
-    "S154", "S185", "S264", "S265", "S266", "S267", "S271", "X121", "X122", "X123", "X124", "X125",
-    "X126", "X127",
+    "S154", "S185", "S292", "S294", "S295", "S296", "S297", "S298", "S300", "X121", "X122", "X123",
+    "X124", "X125", "X126", "X127",
 }  # fmt: skip
 
 

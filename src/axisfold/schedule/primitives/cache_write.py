@@ -144,7 +144,12 @@ class _Cache:
         moved = substitute(body, renamed)
         if isinstance(moved, Reduce):
             condition = build.all_of([*map(build.likely, guards), moved.condition])
-            return replace(moved, axes=folded, condition=condition)
+            inside = build.all_of(guards)
+            init = tuple(  # beyond the edge, a tensor that it reads has no element
+                build.if_then_else(inside, start, nothing) if guards else start
+                for start, nothing in zip(moved.init, moved.combiner.identity, strict=False)
+            )
+            return replace(moved, axes=folded, condition=condition, init=init)
         if not guards:
             return moved
         # Places beyond the edge of the old axes are computed by nobody and read by nobody.

@@ -41,16 +41,16 @@ def last_block(schedule: Schedule, stage: Stage, producer: Stage | None = None) 
 
     Preconditions
     -------------
-    1. The stage is a reduction or reads ``producer`` (S261).
-    2. Neither is attached or inlined (S262).
-    3. No other stage is computed in the last block of the producer (S263).
+    1. The stage is a reduction or reads ``producer`` (S291).
+    2. Neither is attached or inlined (S292).
+    3. No other stage is computed in the last block of the producer (S293).
     """
     where = f"last_block of stage {stage.name!r}"
     if producer is None:
         if stage.reduction is None:
             raise ScheduleError(
                 f"{where}: it is no reduction.",
-                code="S261",
+                code="S291",
                 hint="Name the stage whose last block computes it: s[B].last_block(s[BF]).",
             )
         stage.is_last_block = True
@@ -58,21 +58,21 @@ def last_block(schedule: Schedule, stage: Stage, producer: Stage | None = None) 
     if producer is stage or not producer.op.body:
         raise ScheduleError(
             f"{where}: stage {producer.name!r} is not computed before it.",
-            code="S261",
+            code="S291",
             hint="Name a stage that it reads, such as the result of rfactor.",
         )
     for place in (stage, producer):
         if place.attachment is not None or place.is_inlined:
             raise ScheduleError(
                 f"{where}: stage {place.name!r} is not computed at the top level.",
-                code="S262",
+                code="S292",
                 hint=f"Use compute_root for {place.name!r}.",
             )
     for other in schedule.stages:
         if other.last_block_of is producer and other is not stage:
             raise ScheduleError(
                 f"{where}: the last block of {producer.name!r} computes {other.name!r} already.",
-                code="S263",
+                code="S293",
                 hint=f"Compute {stage.name!r} at an axis of {other.name!r}, or the reverse.",
             )
     stage.last_block_of = producer

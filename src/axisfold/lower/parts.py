@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts: whether threads read only what the same threads, or the same blocks, have computed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from axisfold.analysis.bounds import Bounds, symbolic_bounds
+from axisfold.analysis.simplify import can_prove
+from axisfold.errors import ScheduleError, UnsupportedError
+from axisfold.ir import build
+from axisfold.ir.expr import Expr, Var
+from axisfold.ir.walk import post_order, substitute
+from axisfold.lower.regions import StageBounds, enclosing_domains, loop_domains, scope_of
+from axisfold.schedule.primitives.compute_at import consumers
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.tensor.axis import Axis, ThreadAxis
+from axisfold.tensor.tensor import TensorLoad
+
+
+def read_beyond(
+    schedule: Schedule,
+    producer: Stage,
+    shared: Collection[Var],
+    bounds: Mapping[Stage, StageBounds],
+) -> tuple[Stage, Axis] | None:
+    """Return a consumer and an axis of which it reads more than a part of the producer, if any.
+
+    The part is what the producer computes for the same values of the hardware indices ``shared``.
+    """
+    around, own = enclosing_domains(producer, bounds), loop_domains(producer, bounds[producer])
+    env = Bounds({**around, **own})
+    inner = set(own) - set(shared)
+    made = [_ends(bounds[producer].values[axis.var], env, inner, axis) for axis in producer.op.axis]
+    tensors = {id(t) for t in (*producer.op.outputs, *producer.origin_op.outputs)}
+    for consumer in consumers(schedule, producer):
+        outside = enclosing_domains(consumer, bounds)
+        reading = {**outside, **loop_domains(consumer, bounds[consumer])}
+        over = set(reading) - set(shared) - set(around)
+        for node in (n for e in consumer.op.body for n in post_order(e)):
+            if not isinstance(node, TensorLoad) or id(node.tensor) not in tensors:
+                continue
+            for index, (low, high), axis in zip(node.indices, made, producer.op.axis, strict=True):
+                place = substitute(index, bounds[consumer].values)
+                least, most = _ends(place, Bounds(reading), over, axis)
+                last = build.minimum(most, axis.extent - 1)
+                both = Bounds({**around, **own, **reading})
+                inside = can_prove(least >= low, both) and (
+                    can_prove(most <= high, both) or can_prove(last <= high, both)
+                )
+                if not inside:
+                    return consumer, axis
+    return None
+
+
+def _ends(index: Expr, env: Bounds, over: Collection[Var], axis: Axis) -> tuple[Expr, Expr]:
+    try:
+        return symbolic_bounds(index, env, set(over))
+    except UnsupportedError:
+        return axis.min, axis.min + axis.extent - 1
+
+
+def check_private(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> None:
+    """Refuse memory of one thread or block that others would have to fill.
+
+    Raises
+    ------
+    ScheduleError
+        ``S300``: a stage in local memory is bound to threads, or one in shared memory to blocks,
+        and what one of them computes others read.
+    """
+    for stage in schedule.stages:
+        scope = scope_of(stage)
+        if stage.attachment is None or scope not in ("local", "shared", "warp"):
+            continue
+        threads = [
+            thread
+            for leaf, thread in stage.bindings.items()
+            if not stage.touches(leaf, "reduce") and (scope == "local" or not thread.is_thread)
+        ]
+        found = read_beyond(schedule, stage, {t.var for t in threads}, bounds) if threads else None
+        if found is not None:
+            raise _private(stage, scope, threads, *found)
+
+
+def _private(
+    stage: Stage, scope: str, threads: list[ThreadAxis], consumer: Stage, axis: Axis
+) -> ScheduleError:
+    unit, wider = ("thread", "shared") if scope == "local" else ("block", "global")
+    tags = ", ".join(sorted(t.tag for t in threads))
+    return ScheduleError(
+        f"stage {stage.name!r} is in {scope} memory, of which each {unit} has its own, and bound "
+        f"to {tags}, but {consumer.name!r} reads axis {axis.name!r} of it beyond what the same "
+        f"{unit} computes.",
+        code="S300",
+        hint=f"Use s[{stage.name}].set_scope({wider!r}), or leave {stage.name!r} unbound.",
+    )
