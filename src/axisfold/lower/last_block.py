@@ -94,17 +94,39 @@ class LastBlock:
         return index, total
 
 
+def check_places(schedule: Schedule) -> None:
+    """Refuse last blocks of which a stage was attached to another one later.
+
+    Raises
+    ------
+    ScheduleError
+        ``S292``: the stage or its producer is not computed at the top level.
+    """
+    for stage in schedule.stages:
+        producer = stage.last_block_of
+        if producer is None:
+            continue
+        for place in (stage, producer):
+            if place.attachment is not None:
+                raise ScheduleError(
+                    f"the last block of stage {producer.name!r} computes {stage.name!r}, but "
+                    f"stage {place.name!r} is computed inside {place.attachment.stage.name!r}.",
+                    code="S292",
+                    hint=f"Use compute_root for {place.name!r}.",
+                )
+
+
 def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> None:
     """Refuse folds over blocks that one launch cannot finish.
 
     Raises
     ------
     ScheduleError
-        ``S292``: a stage of a last block was attached later; ``S294``: a reduce axis is bound to
-        blocks without ``last_block``; ``S297``: it is folded in a loop, so that blocks would take
-        tickets of several rounds at a time; ``S295``: a loop lies outside of the loops over blocks
-        that a last block finishes, or it is bound to others; ``S296``: the last block needs what
-        blocks that it does not wait for, or later launches, compute.
+        ``S294``: a reduce axis is bound to blocks without ``last_block``; ``S297``: it is folded
+        in a loop, so that blocks would take tickets of several rounds at a time; ``S295``: a loop
+        lies outside of the loops over blocks that a last block finishes, or it is bound to others;
+        ``S296``: the last block needs what blocks that it does not wait for, or later launches,
+        compute.
     """
     for stage in schedule.stages:
         for leaf in block_leaves(stage):
@@ -120,21 +142,9 @@ def check_blocks(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> Non
             if stage.touches(leaf, "reduce"):
                 _check_no_loop(stage, leaf, bounds[stage])
         if stage.last_block_of is not None:
-            _check_places(stage, stage.last_block_of)
             _check_order(stage, stage.last_block_of)
             _check_launches(schedule, stage, stage.last_block_of)
             _check_parts(schedule, stage, bounds)
-
-
-def _check_places(stage: Stage, producer: Stage) -> None:
-    for place in (stage, producer):
-        if place.attachment is not None:
-            raise ScheduleError(
-                f"the last block of stage {producer.name!r} computes {stage.name!r}, but stage "
-                f"{place.name!r} is computed inside {place.attachment.stage.name!r}.",
-                code="S292",
-                hint=f"Use compute_root for {place.name!r}.",
-            )
 
 
 def _check_no_loop(stage: Stage, reduced: Axis, bounds: StageBounds) -> None:

@@ -16,7 +16,7 @@ from axisfold.ir.walk import rewrite, substitute
 from axisfold.lower.attachments import check_attachments
 from axisfold.lower.banks import padded_strides
 from axisfold.lower.inline import inlined
-from axisfold.lower.last_block import LastBlock, check_blocks
+from axisfold.lower.last_block import LastBlock, check_blocks, check_places
 from axisfold.lower.parts import check_private
 from axisfold.lower.reduction import Resolve, store_all, update_statement
 from axisfold.lower.regions import (
@@ -69,6 +69,7 @@ class LoopBuilder:
         self.target = target
         schedule = with_threads_outside(with_one_axis_per_tag(inlined(schedule)))
         check_attachments(schedule)
+        check_places(schedule)
         bounds = infer_bounds(schedule)
         for share in (with_shared_work, with_rounds_for):
             shared = share(schedule, bounds)

@@ -87,12 +87,14 @@ def check_private(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> No
 def _private(
     stage: Stage, scope: str, threads: list[ThreadAxis], consumer: Stage, axis: Axis
 ) -> ScheduleError:
-    unit, wider = ("thread", "shared") if scope == "local" else ("block", "global")
+    unit = "thread" if scope == "local" else "block"
     tags = ", ".join(sorted(t.tag for t in threads))
     return ScheduleError(
         f"stage {stage.name!r} is in {scope} memory, of which each {unit} has its own, and bound "
         f"to {tags}, but {consumer.name!r} reads axis {axis.name!r} of it beyond what the same "
         f"{unit} computes.",
         code="S300",
-        hint=f"Use s[{stage.name}].set_scope({wider!r}), or leave {stage.name!r} unbound.",
+        hint="Use set_scope('shared'), or leave it unbound."
+        if unit == "thread"
+        else f"Bind {consumer.name!r} to {tags} in the same way, or leave {stage.name!r} unbound.",
     )
