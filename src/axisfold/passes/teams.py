@@ -261,13 +261,12 @@ def choose_style(reduce: AllReduce, team: Team) -> str:
         "adjacent": "",
     }
     legal = [style for style in STYLES if not reasons[style]]
-    if not reduce.style:
-        return legal[0]
-    if reasons[reduce.style]:
+    style = reduce.style or ("shuffle" if reduce.level == "warp" else legal[0])
+    if reasons[style]:
         raise UnsupportedError(
-            f"style {reduce.style!r} does not fit a team of {team.size} threads, {team.groups} "
-            f"teams a block: {reasons[reduce.style]}.",
+            f"style {style!r} does not fit a team of {team.size} threads, {team.groups} "
+            f"teams a block: {reasons[style]}.",
             code="X124",
             hint=f"Use one of {', '.join(legal)}, or leave the choice to axisfold.",
         )
-    return reduce.style
+    return style
