@@ -99,7 +99,7 @@ class _Host:
                 code="X121",
                 hint='Bind one of its axes, as in s[B].bind(axis, te.thread_axis("blockIdx.x")).',
             )
-        _check_memory(nest, inside_block=False)
+        _check_memory(nest)
         tags = tuple(tag for tag in TAGS if tag in found)
         indices = {tag: _Index.of(tag, found[tag], nest) for tag in tags}
         index_of = {loop.var: indices[tag].var for tag in tags for loop in found[tag]}
@@ -239,10 +239,10 @@ def predicated(stmt: Stmt, guard: Expr) -> Stmt:
             return If(guard, stmt)
 
 
-def _check_memory(stmt: Stmt, *, inside_block: bool) -> None:
-    """Refuse memory of all blocks that is made inside a block."""
+def _check_memory(stmt: Stmt) -> None:
+    """Refuse memory of all blocks, and memory of any size, that is made inside a launch."""
     match stmt:
-        case Allocate() if stmt.buffer.scope == "global" and inside_block:
+        case Allocate() if stmt.buffer.scope == "global":
             raise UnsupportedError(
                 f"stage {stmt.buffer.name!r} is computed inside a loop over blocks, and its memory "
                 "is global, or is local with extents that are not small constants.",
@@ -250,7 +250,7 @@ def _check_memory(stmt: Stmt, *, inside_block: bool) -> None:
                 hint="Use set_scope('shared') or 'local' with constant extents, or compute it at "
                 "the top level.",
             )
-        case Allocate() if inside_block and not _is_constant(stmt.buffer):
+        case Allocate() if not _is_constant(stmt.buffer):
             extents = " x ".join(map(str, stmt.buffer.shape))
             raise UnsupportedError(
                 f"stage {stmt.buffer.name!r} is computed inside a loop over blocks or threads in "
@@ -261,14 +261,14 @@ def _check_memory(stmt: Stmt, *, inside_block: bool) -> None:
                 "inside, or compute it at the top level.",
             )
         case For():
-            _check_memory(stmt.body, inside_block=inside_block or stmt.kind == "bound")
+            _check_memory(stmt.body)
         case If():
-            _check_memory(stmt.then, inside_block=inside_block)
+            _check_memory(stmt.then)
         case Seq():
             for part in stmt.body:
-                _check_memory(part, inside_block=inside_block)
+                _check_memory(part)
         case Let() | Attr() | Allocate():
-            _check_memory(stmt.body, inside_block=inside_block)
+            _check_memory(stmt.body)
         case _:
             return
 
