@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,6 +54,22 @@ def normalize_axes(axis: Any, rank: int) -> frozenset[int]:
             f"axis {axis!r} names an axis twice.", code="A302", hint="Name each axis once."
         )
     return frozenset(found)
+
+
+def wanted_dtype(dtype: Any) -> DType | None:
+    """Return the dtype asked for, one of PyTorch's too; None if none was.
+
+    Raises
+    ------
+    DTypeError
+        ``D101``: not supported.
+    """
+    if dtype is None:
+        return None
+    kind = getattr(sys.modules.get("torch"), "dtype", None)
+    if kind is not None and isinstance(dtype, kind):
+        return parse(str(dtype).removeprefix("torch."))
+    return parse(dtype)
 
 
 def as_array(value: Any, name: str = "x") -> Array:

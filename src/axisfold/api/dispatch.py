@@ -5,15 +5,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from axisfold.api.arguments import as_array, member_of
+from axisfold.api.arguments import as_array, member_of, wanted_dtype
 from axisfold.api.catalog import Row
-from axisfold.api.fold import Launch, bind, plan_fold
+from axisfold.api.device import run_on_device
+from axisfold.api.fold import Launch, Layout, Planned, bind, plan_fold
 from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError
+from axisfold.plan.planner import HOST
+from axisfold.runtime.placement import is_on_gpu
+from axisfold.target import Target
 from axisfold.tensor.reducer import Reducer
 
 MAX_SIGNATURES: Final = 4096
@@ -108,6 +113,10 @@ def reduce_named(
         if array is x:
             _remember(key, launch)
         return launch(array)
+    if is_on_gpu(x):
+        call = (row.name, _axis_key(axis), keepdims, dtype, correction)
+        plan = partial(_plan_named, row, axis, dtype, correction)
+        return run_on_device(call, (x,), plan, bool(keepdims))
     array = as_array(x)
     return _first(row, array, axis, keepdims, dtype, correction)(array)
 
@@ -118,11 +127,21 @@ def _axis_key(axis: Any) -> Hashable:
 
 
 def _first(row: Row, x: Any, axis: Any, keepdims: bool, dtype: Any, correction: float) -> Launch:
-    wanted = None if dtype is None else parse(dtype)
+    return bind([x], _plan_named(row, axis, dtype, correction, [x]), bool(keepdims))
+
+
+def _plan_named(
+    row: Row,
+    axis: Any,
+    dtype: Any,
+    correction: float,
+    arrays: Sequence[Layout],
+    target: Target = HOST,
+) -> Planned:
     options = {"correction": correction} if row.takes_correction else {}
-    member, needs = member_of(row.name, parse(x.dtype), wanted, **options)
-    planned = plan_fold([x], [member], axis, [row.name] if needs else [])
-    return bind([x], planned, bool(keepdims))
+    element = parse(arrays[0].dtype)
+    member, needs = member_of(row.name, element, wanted_dtype(dtype), **options)
+    return plan_fold(arrays, [member], axis, [row.name] if needs else [], target)
 
 
 def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
@@ -131,8 +150,8 @@ def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: 
     Parameters
     ----------
     x : array_like or tuple of array_like
-        Input of shape ``(*kept, *folded)`` in any order of axes and any strides; a tuple is
-        several inputs, broadcast against each other.
+        Input of shape ``(*kept, *folded)`` in any order of axes and any strides, on the host or on
+        a CUDA device; a tuple is several inputs, broadcast against each other.
     reducer : str, Reducer, or list of these
         Name of a reduction of the catalogue, or your own.  A list is folded in one read of
         memory and gives a named tuple of results.
@@ -147,6 +166,8 @@ def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: 
     -------
     numpy.ndarray or scalar, or a named tuple of them
         Of the kept axes' shape.  Floating results of a Reducer take the input's float dtype.
+        Of inputs on a CUDA device, arrays of the same library on that device, also of no axes;
+        the work is put on the library's current stream, and nothing waits for it.
 
     Raises
     ------
@@ -179,12 +200,17 @@ def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: 
             "fold was given no input.", code="A310", hint="Pass an array or a tuple of arrays."
         )
     is_list = isinstance(reducer, list)
+    if any(is_on_gpu(v) for v in inputs):
+        call = (tuple(items), is_list, _axis_key(axis), keepdims, dtype)
+        plan = partial(_plan_fold, items, axis, dtype)
+        return run_on_device(call, inputs, plan, bool(keepdims), as_tuple=is_list)
     key = _fold_key(inputs, items, is_list, axis, keepdims, dtype)
     launch = None if key is None else _launches.get(key)
     if launch is not None:
         return launch(*inputs)
     arrays = [as_array(v, f"input {n}") for n, v in enumerate(inputs)]
-    launch = _bind_fold(arrays, items, is_list, axis, keepdims, dtype)
+    planned = _plan_fold(items, axis, dtype, arrays)
+    launch = bind(arrays, planned, bool(keepdims), as_tuple=is_list)
     if key is not None and all(a is b for a, b in zip(arrays, inputs, strict=True)):
         _remember(key, launch)
     return launch(*arrays)
@@ -212,20 +238,13 @@ def _fold_key(
     return key
 
 
-def _bind_fold(
-    arrays: Sequence[Any],
-    items: Sequence[Any],
-    is_list: bool,
-    axis: Any,
-    keepdims: bool,
-    dtype: Any,
-) -> Launch:
-    wanted = None if dtype is None else parse(dtype)
+def _plan_fold(
+    items: Sequence[Any], axis: Any, dtype: Any, arrays: Sequence[Layout], target: Target = HOST
+) -> Planned:
+    wanted = wanted_dtype(dtype)
     chosen = [member_of(item, parse(arrays[0].dtype), wanted) for item in items]
     needs = [item for item, (_, needed) in zip(items, chosen, strict=True) if needed]
-    members = [m for m, _ in chosen]
-    planned = plan_fold(arrays, members, axis, needs)
-    return bind(arrays, planned, bool(keepdims), as_tuple=is_list)
+    return plan_fold(arrays, [m for m, _ in chosen], axis, needs, target)
 
 
 def _docstring(row: Row) -> str:
@@ -260,7 +279,8 @@ keepdims : bool
 Returns
 -------
 numpy.ndarray or scalar
-    Of the kept axes' shape, in NumPy's dtype.
+    Of the kept axes' shape, in NumPy's dtype.  Of an input on a CUDA device, an array of the same
+    library there, also of no axes.
 
 Raises
 ------

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,12 +18,33 @@ from axisfold.errors import (
     ShapeError,
 )
 from axisfold.ir.expr import Var
-from axisfold.plan.canonical import Problem, canonicalize
+from axisfold.ir.stmt import Kernel
+from axisfold.plan.canonical import LoopAxis, Problem, canonicalize, size_class
 from axisfold.plan.compose import LayoutClass
-from axisfold.plan.planner import Plan, plan
+from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.runtime.threads import check_status
-from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.trace import Member, Traced, trace
+from axisfold.target import Target
+from axisfold.tensor.trace import Member, Result, Traced, trace
+
+
+class Layout(Protocol):
+    """What a plan depends on of an array, wherever it lives."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Steps in bytes."""
+
+    @property
+    def dtype(self) -> Any:
+        """What :func:`axisfold.dtypes.parse` takes."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +125,11 @@ class Planned:
 
 
 def plan_fold(
-    arrays: Sequence[Array],
+    arrays: Sequence[Layout],
     members: Sequence[Member],
     axis: Any,
     needs_elements: Sequence[str] = (),
+    target: Target = HOST,
 ) -> Planned:
     """Plan a fold; only dtypes, shapes and strides of the arrays count.
 
@@ -121,6 +143,8 @@ def plan_fold(
         As NumPy's.
     needs_elements
         Names of those reductions that have no result without elements.
+    target
+        What the kernel is for.
 
     Raises
     ------
@@ -132,16 +156,18 @@ def plan_fold(
     shape, strides = _broadcast(arrays)
     reduced = normalize_axes(axis, len(shape))
     _check_elements(shape, reduced, needs_elements)
-    traced = trace(members, [parse(a.dtype) for a in arrays])
+    dtypes = [parse(a.dtype) for a in arrays]
+    traced = trace(members, dtypes)
     ordered = traced.combiner.is_ordered
     problem = canonicalize(
         shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index
     )
     kind, steps = problem.inner([a.itemsize for a in arrays])
     # A complex element is two real ones, so its components do not lie side by side.
-    steps = tuple("any" if a.dtype.kind == "c" else s for a, s in zip(arrays, steps, strict=True))
-    layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps)
-    return Planned(plan(traced, layout), problem, traced, shape, reduced)
+    steps = tuple("any" if d.is_complex else s for d, s in zip(dtypes, steps, strict=True))
+    sizes = size_class(problem) if target.has_threads else ("", "")
+    layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes)
+    return Planned(plan(traced, layout, target), problem, traced, shape, reduced)
 
 
 def bind(
@@ -159,26 +185,18 @@ def bind(
         Pack a single result into a tuple, as several are.
     """
     problem, traced = planned.problem, planned.traced
-    inputs = []
-    for which, (array, parts) in enumerate(zip(arrays, traced.elements, strict=True)):
-        step = array.itemsize // len(parts)
-        inputs += [(which, problem.offsets[which] + step * n) for n in range(len(parts))]
-    outputs = tuple(
-        Output(
-            r.dtype.to_numpy(),
-            tuple(n * r.dtype.itemsize // len(r.parts) for n in range(len(r.parts))),
-        )
-        for r in traced.results
-    )
+    outputs = tuple(Output(r.dtype.to_numpy(), part_offsets(r)) for r in traced.results)
+    compiled = planned.plan.compiled
+    values = scalar_values(planned, compiled.ir)
     compact = tuple(planned.shape[a] for a in problem.out_axes)
     names = [r.name for r in traced.results]
     wrap = result_type(tuple(names)) if as_tuple or len(names) > 1 else None
     return Launch(
-        planned.plan.compiled.entry,
-        tuple(inputs),
+        compiled.entry,
+        input_offsets(planned, arrays),
         int(planned.plan.graph.index is not None),
         outputs,
-        _scalar_values(planned.plan, problem),
+        tuple(values[v] for v in compiled.scalars),
         compact,
         _arrangement(problem, planned.shape, planned.reduced, keepdims),
         wrap,
@@ -186,9 +204,25 @@ def bind(
     )
 
 
-def _broadcast(arrays: Sequence[Array]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+def input_offsets(planned: Planned, arrays: Sequence[Layout]) -> tuple[tuple[int, int], ...]:
+    """Return for each real component which array it is of, and where its first element lies."""
+    found = []
+    for which, (array, parts) in enumerate(zip(arrays, planned.traced.elements, strict=True)):
+        step = array.itemsize // len(parts)
+        start = planned.problem.offsets[which]
+        found += [(which, start + step * n) for n in range(len(parts))]
+    return tuple(found)
+
+
+def part_offsets(result: Result) -> tuple[int, ...]:
+    """Return the byte offsets of a result's real components."""
+    count = len(result.parts)
+    return tuple(n * result.dtype.itemsize // count for n in range(count))
+
+
+def _broadcast(arrays: Sequence[Layout]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     if len(arrays) == 1:
-        return arrays[0].shape, [arrays[0].strides]
+        return tuple(arrays[0].shape), [arrays[0].strides]
     try:
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError as error:
@@ -198,7 +232,16 @@ def _broadcast(arrays: Sequence[Array]) -> tuple[tuple[int, ...], list[tuple[int
             code="A307",
             hint="Align the shapes from the last axis.",
         ) from error
-    return shape, [np.broadcast_to(a, shape).strides for a in arrays]
+    return shape, [_strides_in(shape, a) for a in arrays]
+
+
+def _strides_in(shape: Sequence[int], array: Layout) -> tuple[int, ...]:
+    """Return the strides of an array broadcast to a shape."""
+    own = zip(array.shape, array.strides, strict=True)
+    return (
+        *(0 for _ in range(len(shape) - len(array.shape))),
+        *(0 if extent == 1 else stride for extent, stride in own),
+    )
 
 
 def _check_elements(shape: Sequence[int], reduced: frozenset[int], names: Sequence[str]) -> None:
@@ -214,40 +257,45 @@ def _check_elements(shape: Sequence[int], reduced: frozenset[int], names: Sequen
         )
 
 
-def _scalar_values(planned: Plan, problem: Problem) -> tuple[int, ...]:
-    """Return the kernel's extents and strides, in its order."""
-    values: dict[Var, int] = {}
+def scalar_values(planned: Planned, kernel: Kernel) -> Mapping[Var, int]:
+    """Return the values of a kernel's extents and strides.
+
+    Parameters
+    ----------
+    planned
+        The fold.
+    kernel
+        Any form of its kernel: the parameters are the plan's, in order.
+    """
+    graph, problem = planned.plan.graph, planned.problem
     axes = [*problem.kept, *problem.reduced]
-
-    def note(expr: Any, value: int) -> None:
-        if isinstance(expr, Var):
-            values[expr] = value
-
-    for which, parts in enumerate(planned.graph.inputs):
-        for tensor in parts:
-            for axis, extent, stride in zip(axes, tensor.shape, _strides(tensor), strict=True):
-                note(extent, axis.extent)
-                note(stride, axis.strides[which])
-    if planned.graph.index is not None:
-        for axis, stride in zip(problem.reduced, _strides(planned.graph.index), strict=True):
-            note(stride, axis.index_stride)
-    _note_results(planned, problem, note)
-    return tuple(values[v] for v in planned.compiled.scalars)
-
-
-def _note_results(planned: Plan, problem: Problem, note: Callable[[Any, int], None]) -> None:
-    """Note the strides of complex results' parts: two real numbers an element, in kept order."""
-    buffers = {b.name: b for b in planned.compiled.ir.outputs}
-    for result in planned.graph.results:
-        step = 2
-        strides = buffers[result.name].strides
-        for axis, stride in zip(reversed(problem.kept), reversed(strides), strict=False):
-            note(stride, step)
-            step *= axis.extent
+    kept = problem.kept or (LoopAxis(1, ()),)
+    layouts: list[list[tuple[int, int]]] = []
+    for which, parts in enumerate(graph.inputs):
+        layouts += [[(a.extent, a.strides[which]) for a in axes] for _ in parts]
+    if graph.index is not None:
+        layouts.append([(a.extent, a.index_stride) for a in problem.reduced])
+    layouts += [_result_layout(kept) for _ in graph.results]
+    values: dict[Var, int] = {}
+    for buffer, layout in zip(kernel.params, layouts, strict=True):
+        extents, strides = zip(*layout, strict=True)
+        # A compact buffer has no strides.
+        pairs = [
+            *zip(buffer.shape, extents, strict=True),
+            *zip(buffer.strides, strides, strict=False),
+        ]
+        values.update({expr: number for expr, number in pairs if isinstance(expr, Var)})
+    return values
 
 
-def _strides(tensor: Tensor) -> Sequence[Any]:
-    return tensor.op.strides  # type: ignore[attr-defined, no-any-return]
+def _result_layout(kept: Sequence[LoopAxis]) -> list[tuple[int, int]]:
+    """Return extents and strides of a complex result's part: two real numbers an element."""
+    layout: list[tuple[int, int]] = []
+    step = 2
+    for axis in reversed(kept):
+        layout.insert(0, (axis.extent, step))
+        step *= axis.extent
+    return layout
 
 
 def _arrangement(

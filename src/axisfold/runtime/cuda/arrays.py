@@ -135,6 +135,10 @@ def view(label: str, array: Any, stream: int) -> View:
             array.data.ptr, array.shape, array.strides, _name(array.dtype), array.itemsize,
             array.data.device_id, library="cupy", owner=array,
         )  # fmt: skip
+    own = getattr(type(array), "device_view", None)
+    if own is not None:
+        found: View = own(array)
+        return found
     return (
         _view_dlpack(label, array, stream) if _has_dlpack(array) else _view_interface(label, array)
     )
@@ -218,7 +222,7 @@ def _view_dlpack(label: str, array: Any, stream: int) -> View:
         ) from error
     size = found.dtype.itemsize
     shape = tuple(found.shape)
-    strides = _compact(shape, 1) if found.strides is None else tuple(found.strides)
+    strides = compact_strides(shape, 1) if found.strides is None else tuple(found.strides)
     # JAX's arrays never change; not every version says so through DLPack.
     is_readonly = found.readonly or type(array).__module__.startswith("jax")
     return View(
@@ -239,13 +243,14 @@ def _view_interface(label: str, array: Any) -> View:
     shape = tuple(facts["shape"])
     strides = facts.get("strides")
     return View(
-        address or 0, shape, _compact(shape, dtype.itemsize) if strides is None else tuple(strides),
+        address or 0, shape,
+        compact_strides(shape, dtype.itemsize) if strides is None else tuple(strides),
         _name(dtype), dtype.itemsize, _device_of(label, address) if address else None,
         bool(is_readonly), stream=facts.get("stream"), owner=array,
     )  # fmt: skip
 
 
-def _compact(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+def compact_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return the strides of an array in C order whose elements have a size."""
     strides: list[int] = []
     for extent in reversed(shape):

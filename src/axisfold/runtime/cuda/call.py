@@ -123,7 +123,7 @@ class Caller:
         kernel = self.declared.ir
         check_count(kernel, arrays)
         api()  # without a driver there is no device array: say that first
-        get_stream = _stream_of(arrays) if stream is None else lambda: stream_handle(stream)
+        get_stream = stream_of(arrays) if stream is None else lambda: stream_handle(stream)
         handle = get_stream()
         views = [
             view(f"argument {position} ({buffer.name})", array, handle)
@@ -135,7 +135,7 @@ class Caller:
         key = self._key(keys, addresses)
         record = self._records.get(key)
         if record is None or record.may_overlap(addresses):
-            record = _Record(self._bind(views), _stream_of(arrays), _written_pairs(kernel, views))
+            record = _Record(self._bind(views), stream_of(arrays), _written_pairs(kernel, views))
             if len(self._records) >= _MOST_RECORDS:
                 self._records.clear()
             self._records[key] = record
@@ -151,7 +151,7 @@ class Caller:
         for position, (buffer, v) in enumerate(zip(kernel.params, views, strict=True)):
             label = f"argument {position} ({buffer.name})"
             check_dtype(label, buffer, v.dtype, is_output=buffer in kernel.outputs)
-            _check_aligned(label, v)
+            check_aligned(label, v)
         where = _common_device(kernel, views)
         shadows = [v.shadow for v in views]
         extents = check_arrays(kernel, shadows, of_right_dtype=True)
@@ -165,7 +165,7 @@ class Caller:
         return program.configure(carry_over(version.ir, program.kernel, values), device(where))
 
 
-def _stream_of(arrays: Sequence[Any]) -> Callable[[], int]:
+def stream_of(arrays: Sequence[Any]) -> Callable[[], int]:
     """Return what returns the current stream of the first array whose library has one."""
     for array in arrays:
         if is_tensor(array) and array.is_cuda:
@@ -175,8 +175,14 @@ def _stream_of(arrays: Sequence[Any]) -> Callable[[], int]:
     return current_stream("", 0)
 
 
-def _check_aligned(label: str, v: View) -> None:
-    """Refuse elements that no GPU can read: they lie at multiples of their size."""
+def check_aligned(label: str, v: View) -> None:
+    """Refuse elements that no GPU can read: they lie at multiples of their size.
+
+    Raises
+    ------
+    ArgumentError
+        ``A211``: always that.
+    """
     size = v.itemsize
     steps = [s for s, n in zip(v.strides, v.shape, strict=True) if n > 1]
     if 0 not in v.shape and any(part % size for part in (v.address, *steps)):

@@ -6,19 +6,23 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from axisfold.runtime.cuda.driver import Device, api, call, device
+from axisfold.runtime.cuda.arrays import LEGACY_STREAM, View, compact_strides, wait_for
+from axisfold.runtime.cuda.driver import Device, api, call, device, missing_extra
 
 Array = np.ndarray[Any, Any]
 
+# DLPack's number of device memory.
+DLPACK_CUDA: Final = 2
+
 
 class DeviceArray:
-    """An array in C order in a GPU's memory, which is freed with it.
+    """An array in a GPU's memory, which is freed with it.
 
-    Any library takes it as an array through ``__cuda_array_interface__``.
+    Any library takes it as an array through ``__cuda_array_interface__`` or DLPack.
 
     Parameters
     ----------
@@ -28,6 +32,12 @@ class DeviceArray:
         Element type, of NumPy.
     index
         Number of the device.
+    strides
+        Steps in elements; None for C order.
+    first
+        Elements of the memory before the first one.
+    is_ordered
+        Allocate and free in the order of the legacy default stream, without waiting for others.
 
     Raises
     ------
@@ -37,16 +47,32 @@ class DeviceArray:
         ``X203``: the device has no memory left.
     """
 
-    __slots__ = ("__weakref__", "_address", "device", "dtype", "shape")
+    __slots__ = ("__weakref__", "base", "device", "dtype", "first", "shape", "strides")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, index: int = 0) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: Any,
+        index: int = 0,
+        *,
+        strides: tuple[int, ...] | None = None,
+        first: int = 0,
+        is_ordered: bool = False,
+    ) -> None:
         self.shape, self.device = shape, device(index)
         self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self._address = 0
+        size = self.dtype.itemsize
+        self.strides = None if strides is None else tuple(step * size for step in strides)
+        self.first, self.base = first * size, 0
         if self.nbytes:
+            in_order = is_ordered and self.device.has_pools
             with self.device.current():
-                self._address = int(call("cuMemAlloc", self.nbytes))
-            finalizer = weakref.finalize(self, _free, self.device, self._address)
+                self.base = int(
+                    call("cuMemAllocAsync", self.nbytes, 0)
+                    if in_order
+                    else call("cuMemAlloc", self.nbytes)
+                )
+            finalizer = weakref.finalize(self, _free, self.device, self.base, in_order)
             finalizer.atexit = False  # the driver frees what is left
 
     @property
@@ -63,31 +89,65 @@ class DeviceArray:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return {
             "version": 3,
-            "data": (self._address, False),
+            "data": (self.base + self.first, False),
             "shape": self.shape,
-            "strides": None,
+            "strides": self.strides,
             "typestr": self.dtype.str,
+            "stream": LEGACY_STREAM,
         }
+
+    def device_view(self) -> View:
+        """Return the array as plain data."""
+        strides = self.strides
+        return View(
+            self.base + self.first, self.shape,
+            compact_strides(self.shape, self.dtype.itemsize) if strides is None else strides,
+            str(self.dtype.name), self.dtype.itemsize, self.device.index,
+            stream=LEGACY_STREAM, owner=self,
+        )  # fmt: skip
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return DLPACK_CUDA, self.device.index
+
+    def __dlpack__(self, *, stream: int | None = None, **options: Any) -> Any:
+        try:
+            from cuda.core import Buffer
+            from cuda.core.utils import StridedMemoryView
+        except ImportError as error:
+            raise missing_extra("cuda.core") from error
+        size = self.dtype.itemsize
+        strides = None if self.strides is None else tuple(step // size for step in self.strides)
+        memory = Buffer.from_handle(self.base + self.first, self.nbytes - self.first, owner=self)
+        view = StridedMemoryView.from_buffer(memory, self.shape, strides, dtype=self.dtype)
+        if stream not in (None, -1):
+            with self.device.current():
+                wait_for(stream, LEGACY_STREAM)
+        return view.__dlpack__(stream=-1, **options)
 
     def write(self, values: Any) -> None:
         """Take the values of an array of the same shape; waits for work that still reads them."""
         source = np.ascontiguousarray(values, self.dtype).reshape(self.shape)
         if source.nbytes:
             with self.device.current():
-                call("cuMemcpyHtoD", self._address, source.ctypes.data, source.nbytes)
+                call("cuMemcpyHtoD", self.base, source.ctypes.data, source.nbytes)
 
     def read(self) -> Array:
         """Return a copy as a NumPy array; waits for work that still writes the values."""
         values: Array = np.empty(self.shape, self.dtype)
         if values.nbytes:
             with self.device.current():
-                call("cuMemcpyDtoH", values.ctypes.data, self._address, values.nbytes)
-        return values
+                call("cuMemcpyDtoH", values.ctypes.data, self.base, values.nbytes)
+        if self.strides is None:
+            return values
+        return np.ndarray(self.shape, self.dtype, values.data, self.first, self.strides)
 
 
-def _free(device: Device, address: int) -> None:
+def _free(device: Device, address: int, in_order: bool) -> None:
     with device.current():
-        call("cuMemFree", address)
+        if in_order:
+            call("cuMemFreeAsync", address, 0)
+        else:
+            call("cuMemFree", address)
 
 
 def synchronize(index: int) -> None:
