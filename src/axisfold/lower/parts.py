@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from axisfold.analysis.bounds import Bounds, symbolic_bounds
+from axisfold.analysis.bounds import Bounds, Domain, symbolic_bounds
 from axisfold.analysis.simplify import can_prove
 from axisfold.errors import ScheduleError, UnsupportedError
 from axisfold.ir import build
@@ -38,6 +38,9 @@ def read_beyond(
         outside = enclosing_domains(consumer, bounds)
         reading = {**outside, **loop_domains(consumer, bounds[consumer])}
         over = set(reading) - set(shared) - set(around)
+        idle = next((v for v in shared if not _runs_within(reading, own, v)), None)
+        if idle is not None:
+            return consumer, producer.op.axis[0]
         for node in (n for e in consumer.op.body for n in post_order(e)):
             if not isinstance(node, TensorLoad) or id(node.tensor) not in tensors:
                 continue
@@ -52,6 +55,11 @@ def read_beyond(
                 if not inside:
                     return consumer, axis
     return None
+
+
+def _runs_within(reading: Mapping[Var, Domain], own: Mapping[Var, Domain], index: Var) -> bool:
+    """Return whether only those threads read that have computed something."""
+    return index in reading and can_prove(reading[index].extent <= own[index].extent)
 
 
 def _ends(index: Expr, env: Bounds, over: Collection[Var], axis: Axis) -> tuple[Expr, Expr]:
