@@ -40,7 +40,8 @@ def read_beyond(
         over = set(reading) - set(shared) - set(around)
         idle = next((v for v in shared if not _runs_within(reading, own, v)), None)
         if idle is not None:
-            return consumer, producer.op.axis[0]
+            leaf = next(a for a in producer.leaf_axes if producer.loop_var(a) is idle)
+            return consumer, producer.roots_of(leaf)[0]
         for node in (n for e in consumer.op.body for n in post_order(e)):
             if not isinstance(node, TensorLoad) or id(node.tensor) not in tensors:
                 continue

@@ -34,7 +34,7 @@ from axisfold.ir.stmt import (
 from axisfold.ir.walk import rewrite, uses
 from axisfold.passes.copying import renamed_loops
 from axisfold.passes.rewriter import StmtRewriter, substatements
-from axisfold.passes.threads import has_meeting, thread_vars
+from axisfold.passes.threads import has_meeting, is_block_tag
 
 # Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
 # Beyond this many copies compiling takes seconds, and beyond this many stores the program leaves
@@ -90,7 +90,9 @@ class _Partition(StmtRewriter):
         self.threads: frozenset[Var] = frozenset()
 
     def visit_launch(self, launch: Launch) -> Stmt:
-        self.threads = thread_vars(launch)
+        # Blocks of a cluster may meet as well.
+        tagged = zip(launch.vars, launch.tags, strict=True)
+        self.threads = frozenset(v for v, tag in tagged if not is_block_tag(tag))
         return super().visit_launch(launch)
 
     def visit_for(self, loop: For) -> Stmt:

@@ -8,7 +8,7 @@ from typing import Final
 
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.stmt import Allocate, AllReduce, Barrier, Launch, Shuffle, Stmt, Ticket
+from axisfold.ir.stmt import Allocate, AllReduce, Barrier, Shuffle, Stmt, Ticket
 from axisfold.ir.walk import post_order
 
 UNITS: Final = ("blockIdx", "clusterCtaIdx", "threadIdx")
@@ -24,13 +24,6 @@ def is_block_tag(tag: str) -> bool:
 def is_thread_tag(tag: str) -> bool:
     """Return whether a tag numbers threads of a block."""
     return tag.startswith("threadIdx")
-
-
-def thread_vars(launch: Launch) -> frozenset[Var]:
-    """Return the variables that differ between the threads of a block."""
-    return frozenset(
-        v for v, t in zip(launch.vars, launch.tags, strict=True) if t.startswith("threadIdx")
-    )
 
 
 def is_cooperative(stmt: Stmt) -> bool:
