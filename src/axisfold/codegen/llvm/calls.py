@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls: the intrinsics of the IR as LLVM intrinsics or functions of the C library."""
+"""Calls: the intrinsics of the IR as LLVM intrinsics, own functions or those of the C library."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from axisfold.codegen.llvm.arithmetic import convert, intrinsic, multiply_high
+from axisfold.codegen.llvm.elementary import ELEMENTARY, emit_elementary
 from axisfold.codegen.llvm.types import value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import FLOAT32, DType
 from axisfold.ir.expr import Call
 
 _LLVM: Final = {
-    "sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10",
-    "sin": "sin", "cos": "cos", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
-    "round": "rint", "power": "pow", "copysign": "copysign",
+    "sqrt": "sqrt", "sin": "sin", "cos": "cos", "floor": "floor", "ceil": "ceil",
+    "trunc": "trunc", "round": "rint", "power": "pow", "copysign": "copysign",
 }  # fmt: skip
-_LIBRARY: Final = {"expm1", "log1p", "tan", "tanh", "erf", "fmod"}
+_LIBRARY: Final = {"tan", "erf", "fmod"}
 
 
 def emit_call(w: Writer, node: Call, args: list[str]) -> str:
@@ -34,6 +34,8 @@ def emit_call(w: Writer, node: Call, args: list[str]) -> str:
 def _call(w: Writer, name: str, dtype: DType, args: list[str]) -> str:
     if name in _LLVM:
         return intrinsic(w, _LLVM[name], dtype, *args)
+    if name in ELEMENTARY:
+        return emit_elementary(w, name, dtype, args[0])
     if name in _LIBRARY:
         return _library(w, name, dtype, args)
     if name == "mulhi":
