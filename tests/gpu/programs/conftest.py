@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A place for the cache; ``AXISFOLD_CACHE_DIR`` keeps it from run to run."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from axisfold.config import config
+
+# Large arrays, streams and graphs are PyTorch's and CuPy's; where there is no GPU there is neither.
+collect_ignore_glob = [] if find_spec("torch") and find_spec("cupy") else ["test_with_*.py"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _cache(tmp_path_factory):
+    given = os.environ.get("AXISFOLD_CACHE_DIR")
+    config.cache_dir = Path(given) if given else tmp_path_factory.mktemp("cache")
