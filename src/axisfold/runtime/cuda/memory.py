@@ -117,6 +117,11 @@ class DeviceArray:
             raise missing_extra("cuda.core") from error
         size = self.dtype.itemsize
         strides = None if self.strides is None else tuple(step // size for step in self.strides)
+        if strides is not None and min(strides, default=0) < 0:
+            raise BufferError(
+                f"the array has negative strides {self.strides}, which not every library takes by "
+                "DLPack: use __cuda_array_interface__, as by cupy.asarray(x)."
+            )
         memory = Buffer.from_handle(self.base + self.first, self.nbytes - self.first, owner=self)
         view = StridedMemoryView.from_buffer(memory, self.shape, strides, dtype=self.dtype)
         if stream not in (None, -1):

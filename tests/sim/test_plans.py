@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every rule for GPUs and every reduction of the catalogue, in the simulator."""
+
+import numpy as np
+import pytest
+from fold_support import agree, elements, expected
+from fold_support.simulated import fold_in_sim
+
+import axisfold
+from axisfold import te
+from axisfold.api.catalog import CATALOG
+from axisfold.plan import planner, rules_cuda
+
+# rule -> shape and axis that it is chosen for; lengths end in tails
+CASES = {
+    "thread": ((7, 5), 1),
+    "row_warp": ((9, 100), 1),
+    "row_block": ((2, 2100), 1),
+    "row_split": ((2, 70_001), 1),
+    "column": ((70, 33), 0),
+    "column_split": ((70_001, 3), 0),
+}
+SMALL = ("thread", "row_warp", "row_block", "column")
+SHARED = ("row_split", "column_split")
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch):
+    """Fewer blocks share a fold, and folds are long sooner, so that a simulation is short."""
+    monkeypatch.setattr(rules_cuda, "PARTS", 6)
+    monkeypatch.setattr(rules_cuda, "COLUMN_PARTS", 5)
+    monkeypatch.setattr(planner, "_plans", {})
+
+
+def check(name, x, axis, rule=None, **options):
+    found, [result] = fold_in_sim([x], [name], axis, **options)
+    assert rule in (None, found)
+    agree(name, result, expected(name, x, axis), x, axis)
+
+
+@pytest.mark.parametrize("rule", SMALL)
+@pytest.mark.parametrize("name", CATALOG)
+def test_catalogue(name, rule):
+    shape, axis = CASES[rule]
+    check(name, elements(shape, "float32", name), axis, rule)
+
+
+@pytest.mark.parametrize("rule", SHARED)
+@pytest.mark.parametrize("name", ["sum", "argmax", "var", "logsumexp"])
+def test_folds_that_blocks_share(name, rule):
+    shape, axis = CASES[rule]
+    check(name, elements(shape, "float32", name), axis, rule, seed=1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint16", "bool", "complex64"])
+@pytest.mark.parametrize("rule", ["row_warp", "column"])
+def test_dtypes(dtype, rule):
+    shape, axis = CASES[rule]
+    for name in ("sum", "argmin") if rule == "column" else ("mean", "norm"):
+        check(name, elements(shape, dtype, name), axis, rule)
+
+
+LAYOUTS = {
+    "transposed": lambda b: b.transpose(2, 0, 1),
+    "steps": lambda b: b[::2, ::3, ::2],
+    "negative": lambda b: b[::-1, :, ::-1],
+    "expanded": lambda b: np.broadcast_to(b[:1], b.shape),
+    "one column": lambda b: b[:, 3:4, :],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), ()])
+def test_layouts(layout, axis):
+    x = LAYOUTS[layout](elements((4, 6, 19), "float32", "sum"))
+    for keepdims in (False, True):
+        _, [result] = fold_in_sim([x], ["sum"], axis, keepdims)
+        want = x.astype("f8") if axis == () else np.sum(x, axis, "f8", keepdims=keepdims)
+        agree("sum", result, want, x, axis)
+
+
+@pytest.mark.parametrize("extent", [1, 31, 32, 33, 1000, 1023, 1025])
+def test_tails(extent):
+    for shape, axis in (((3, extent), 1), ((extent, 3), 0), ((extent,), None)):
+        for name in ("sum", "argmax"):
+            check(name, elements(shape, "float32", name), axis)
+
+
+@pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax", "logsumexp", "norm"])
+def test_special_values(name):
+    nan, inf = float("nan"), float("inf")
+    rows = ([1, nan, 2, nan], [inf, 1, inf, -inf], [-0.0, 0.0], [nan], [-inf], [0.0, -0.0])
+    x = np.stack([np.resize(np.array(row, "f4"), 37) for row in rows])
+    want = axisfold.fold(x, name, 1)
+    for array, axis in ((x, 1), (np.ascontiguousarray(x.T), 0)):
+        _, [result] = fold_in_sim([array], [name], axis)
+        assert np.array_equal(result, want, equal_nan=True)
+        assert np.array_equal(np.signbit(result), np.signbit(want))
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((0, 5), 0), ((5, 0), 1), ((0, 5), 1), ((0,), None)])
+def test_no_elements(shape, axis):
+    x = np.zeros(shape, "f4")
+    for name in ("sum", "prod", "all"):
+        _, [result] = fold_in_sim([x], [name], axis)
+        assert np.array_equal(result, axisfold.fold(x, name, axis))
+
+
+LAST = axisfold.Reducer(
+    "last", state={"n": "int64", "v": "input"}, identity={"n": 0, "v": 0},
+    lift=lambda x: {"n": 1, "v": x},
+    combine=lambda a, b: {"n": a.n + b.n, "v": te.select(b.n > 0, b.v, a.v)},
+    finalize=lambda a: a.v, facts=("ordered",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_a_reducer_of_an_order(rule):
+    shape, axis = CASES[rule]
+    x = elements(shape, "float32", "sum")
+    found, [result] = fold_in_sim([x], [LAST], axis)
+    assert np.array_equal(result, np.take(x, -1, axis))
+    assert found == rule.replace("column_split", "row_split").replace("column", "row_warp")
+
+
+def test_several_inputs_and_results():
+    a, b = elements((9, 70), "float64", "sum"), elements((70,), "float64", "sum")
+    dot = axisfold.Reducer(
+        "dot", state={"s": "acc"}, identity=0, lift=lambda x, y: x * y,
+        combine=lambda p, q: p.s + q.s,
+    )  # fmt: skip
+    assert np.allclose(fold_in_sim([a, b], [dot], 1)[1][0], (a * b).sum(1), rtol=1e-13)
+    names = ["mean", "max", "argmin"]
+    for name, result in zip(names, fold_in_sim([a], names, 1)[1], strict=True):
+        agree(name, result, expected(name, a, 1), a, 1)
