@@ -90,7 +90,7 @@ def test_c_source(command):
         (("--shape", "3,-1"), "--shape '3,-1': extent -1 is negative."),
         (("--shape", "3", "--layout", "X"), "--layout 'X' is not an order. Use C or F."),
         (("--shape", "3", "--only", "x"), "--only 'x' is no section. Use te, schedule, ir, device"),
-        (("--shape", "3", "--target", "cuda"), "target 'cuda' is not available in this release."),
+        (("--shape", "3", "--target", "metal"), "target 'metal' is not available in this release."),
         (("--shape", "3", "--dtype", "object"), "dtype object is not supported"),
         (("--shape", "3", "--axis", "1"), "axis 1 is out of range for an array of 1 axes."),
         (
@@ -105,3 +105,15 @@ def test_refused(refused, args, message):
 
 def test_min_of_nothing_is_refused(refused):
     assert refused("show", "--op", "min", "--shape", "0").startswith("min of no elements")
+
+
+def test_cuda_source_without_a_gpu(command):
+    out = command(*SUM, "--axis", "1", "--target", "cuda").out
+    marks = ["# tensor expression\n", "# schedule\n", "# device program\n", "# CUDA C++\n"]
+    places = [out.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert "__global__" in out[places[-1] :]
+    for options in (("--only", "asm", "--target", "cuda"), ("--only", "cuda")):
+        outcome = command(*SUM, *options)
+        assert outcome.code == 2
+        assert "is no section of target" in outcome.err

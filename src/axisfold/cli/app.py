@@ -102,14 +102,14 @@ def show(
         str, typer.Option("--layout", help="Order in memory: C, or F for Fortran's.")
     ] = "C",
     target: Annotated[
-        str, typer.Option("--target", help="What to compile for: llvm or c.")
+        str, typer.Option("--target", help="What to compile for: llvm, c or cuda.")
     ] = "llvm",
     only: Annotated[
         str | None,
         typer.Option("--only", help=f"One of {', '.join(SECTIONS)}.", show_default=False),
     ] = None,
 ) -> None:
-    """Show how a reduction is computed: plan, te, schedule, loops, device program, LLVM IR or C."""
+    """Show how a reduction is computed: plan, te, schedule, loops, device program and source."""
     try:
         plan = plan_of_shape(
             parse_ops(op), parse_shape(shape), dtype, parse_axis(axis), layout, target

@@ -13,7 +13,7 @@ from axisfold.api.arguments import member_of
 from axisfold.api.fold import plan_fold
 from axisfold.cli.errors import CommandError
 from axisfold.dtypes import parse
-from axisfold.plan.planner import Plan
+from axisfold.plan.planner import HOST, Plan
 from axisfold.target import parse as parse_target
 
 
@@ -28,12 +28,14 @@ def plan_of_shape(
     """Return the plan for arrays of a shape, dtype and order; no such array is made."""
     if layout not in ("C", "F"):
         raise CommandError(f"--layout {layout!r} is not an order. Use C or F.")
-    parse_target(target)
+    chosen_target = parse_target(target)
     element = parse(dtype)
     like = _like(shape, element.to_numpy(), layout)
     chosen = [member_of(op, element, None) for op in ops]
     needs = [op for op, (_, needed) in zip(ops, chosen, strict=True) if needed]
-    return plan_fold([like], [member for member, _ in chosen], axis, needs).plan
+    members = [member for member, _ in chosen]
+    goal = chosen_target if chosen_target.kind == "cuda" else HOST
+    return plan_fold([like], members, axis, needs, goal).plan
 
 
 def _like(shape: tuple[int, ...], dtype: np.dtype[Any], layout: str) -> np.ndarray[Any, Any]:
