@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from c_support import compiler
 from semantics_support.programs import programs
-from semantics_support.table import DTYPES, TABLE
+from semantics_support.table import DTYPES, TABLE, in_machine_code
 from te_support.kernels import run as run_machine_code
 
 from axisfold import sim
@@ -28,7 +28,7 @@ def test_sim(lanes):
 
 @pytest.mark.parametrize("lanes", [1, 3, 4])
 def test_machine_code(lanes):
-    for program in programs(TABLE, lanes=lanes):
+    for program in programs([in_machine_code(row) for row in TABLE], lanes=lanes):
         arrays = program.arrays()
         verify(program.kernel, level="device")
         run_machine_code(program.kernel, *arrays)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exponentials and logarithms of machine code: error bounds, thresholds, equal bits in all lanes.
+
+``-m slow`` computes all float32 there are, and a hundred thousand float64 of each function.
+"""
+
+import platform
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from semantics_support import exact
+from semantics_support.programs import loop
+from semantics_support.table import MACHINE_ULPS, is_near
+
+from axisfold.codegen.llvm import emit_kernel, symbol
+from axisfold.dtypes import FLOAT32, FLOAT64, INT64
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Call, Load, Ramp
+from axisfold.ir.stmt import Kernel, Store
+from axisfold.runtime.cpu import compile_llvm
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = 3 << 14  # a multiple of every number of lanes
+# Machines differ in whether a product and a sum are rounded once; "" is the host.
+OLD_X86 = '"target-cpu"="x86-64" "target-features"="+sse2,-fma"'
+IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
+MACHINES = ["", OLD_X86] if IS_X86 else [""]
+
+
+def kernel(name, dtype, lanes):
+    """Return the kernel that applies a function to one block."""
+    x, y = (Buffer(n, dtype, (build.const(BLOCK, INT64),)) for n in "xy")
+
+    def body(i):
+        at = i if lanes == 1 else Ramp(i * lanes, build.const(1, INT64), lanes)
+        return Store(y, at, Call(name, (Load(x, at),), dtype.with_lanes(lanes)))
+
+    return Kernel(name, (x, y), (y,), loop(BLOCK // lanes, body))
+
+
+def compiled(name, dtype, lanes=8, machine=""):
+    """Return a function of arrays of any length."""
+    made = kernel(name, dtype, lanes)
+    text = emit_kernel(made).replace("nounwind {", f"nounwind {machine} {{")
+    code = compile_llvm(text, symbol(made)).function(2, 0)
+
+    def call(values):
+        count = -(-len(values) // BLOCK) * BLOCK
+        x, y = np.resize(values, count), np.empty(count, dtype.stored)
+        for start in range(0, count, BLOCK):
+            ends = slice(start, start + BLOCK)
+            assert code(x[ends].ctypes.data, y[ends].ctypes.data) == 0
+        return y[: len(values)]
+
+    return call
+
+
+def check_float32(name, patterns, functions):
+    """Compare functions of float32 with NumPy's in float64, which are right to 2**-28 of them."""
+    x = patterns.astype(np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(x.astype(np.float64))
+        single = wanted.astype(np.float32)
+        ulp = np.ldexp(1.0, np.maximum(np.frexp(wanted)[1] - 24, -149))
+    for function in functions:
+        found = function(x)
+        with np.errstate(invalid="ignore"):
+            error = np.abs(found - wanted) / ulp
+        inside = np.isfinite(single) & np.isfinite(found)
+        same = (found == single) | (np.isnan(found) & np.isnan(single))
+        right = np.where(inside, error <= MACHINE_ULPS[name], same)
+        right &= np.isnan(wanted) | (np.signbit(found) == np.signbit(wanted))
+        assert right.all(), (x[~right][:5], found[~right][:5], wanted[~right][:5])
+
+
+def points64(rng):
+    """Return float64 of all kinds: bits at random, thresholds, ends of reductions, near 0 and 1."""
+    edges = [709.782712893384, 709.7827128933841, -708.3964185322641, -745.1332191019411, 1024.0,
+             -1022.0, -1074.0, -1075.0, 2.0**-1022, 5e-324, 0.5**0.5, 2.0**0.5, 1.0, -1.0,
+             -36.7368005696771, 22.0]  # fmt: skip
+    halves = (np.arange(-1030, 1030, 40) + 0.5) * np.log(2)
+    sampled = [
+        rng.integers(0, 1 << 64, 300, np.uint64).view(np.float64), rng.normal(0, 1, 300),
+        rng.uniform(-750, 720, 200), rng.uniform(-0.5, 0.5, 300), rng.uniform(0.5, 2, 300),
+        rng.uniform(0.3, 0.5, 100), rng.choice([-1, 1], 200) * 10.0 ** rng.uniform(-320, 0, 200),
+    ]  # fmt: skip
+    near = [np.nextafter(e, e + side) for e in (*edges, *halves) for side in (-np.inf, np.inf)]
+    return np.concatenate([edges, halves, near, *sampled])
+
+
+@pytest.mark.parametrize("name", MACHINE_ULPS)
+def test_float32(name):
+    functions = [compiled(name, FLOAT32, machine=m) for m in MACHINES]
+    check_float32(name, np.arange(0, 1 << 32, 16381), functions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MACHINE_ULPS)
+def test_every_float32(name):
+    functions = [compiled(name, FLOAT32, machine=m) for m in MACHINES]
+    for start in range(0, 1 << 32, BLOCK):
+        check_float32(name, np.arange(start, min(start + BLOCK, 1 << 32)), functions)
+
+
+def check_float64(name, x, functions):
+    """Compare functions of float64 with exact arithmetic."""
+    wanted = [exact.function(name, v) for v in x.tolist()]
+    for function in functions:
+        for value, result, expected in zip(x, function(x).tolist(), wanted, strict=True):
+            if isinstance(expected, Fraction):
+                assert is_near(result, expected, "float64", MACHINE_ULPS[name]), (value, result)
+            else:
+                assert np.array_equal(result, expected, equal_nan=True), (value, result)
+
+
+@pytest.mark.parametrize("name", MACHINE_ULPS)
+def test_float64(name):
+    functions = [compiled(name, FLOAT64, machine=m) for m in MACHINES]
+    check_float64(name, points64(np.random.default_rng(64)), functions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MACHINE_ULPS)
+def test_many_float64(name):
+    functions = [compiled(name, FLOAT64, machine=m) for m in MACHINES]
+    for seed in range(60):
+        check_float64(name, points64(np.random.default_rng(seed)), functions)
+
+
+@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("name", MACHINE_ULPS)
+def test_all_lanes_and_scalars_get_the_same_bits(name, dtype):
+    rng = np.random.default_rng(dtype.bits)
+    with np.errstate(over="ignore"):
+        x = np.concatenate([rng.normal(0, 3, 5000), points64(rng)]).astype(dtype.stored)
+    bits = []
+    for lanes in (1, 3, 16):
+        found = compiled(name, dtype, lanes)(x)
+        found[np.isnan(found)] = np.nan  # the sign of a NaN is open
+        bits.append(found.tobytes())
+    assert bits[1:] == bits[:-1]
+
+
+@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64], ids=str)
+def test_powers_of_two_are_exact(dtype):
+    limits = np.finfo(dtype.stored)
+    powers = np.arange(limits.minexp - limits.nmant, limits.maxexp).astype(dtype.stored)
+    exact_powers = np.ldexp(np.ones_like(powers), powers.astype(int))
+    assert np.array_equal(compiled("exp2", dtype)(powers), exact_powers)
+    assert np.array_equal(compiled("log2", dtype)(exact_powers), powers)
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("name", MACHINE_ULPS)
+def test_no_library_is_called(name, lanes):
+    declared = re.findall(
+        r"^declare .*@([\w.]+)\(", emit_kernel(kernel(name, FLOAT32, lanes)), re.MULTILINE
+    )
+    assert {d.split(".")[1] for d in declared} <= {"fmuladd", "fabs", "copysign"}
+
+
+def test_the_coefficients_are_what_is_computed():
+    tool = ROOT / "tools" / "coefficients.py"
+    assert subprocess.run([sys.executable, tool, "--check"], check=False).returncode == 0
