@@ -10,13 +10,20 @@ from __future__ import annotations
 from typing import Any, Final
 
 from axisfold import te
+from axisfold.compat.tvm.topi.forms import (
+    as_list,
+    element_count,
+    first_of,
+    inner_indices,
+    outputs_of,
+    reads_along,
+    softmax_position,
+    steps_along_kept,
+)
 from axisfold.ir.build import as_int
-from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import post_order, uses
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.compute import ComputeOp
-from axisfold.tensor.tensor import TensorLoad
 
 VECTORS: Final = 4
 PARTS: Final = 64
@@ -74,7 +81,7 @@ def schedule_softmax(outs: Any) -> te.Schedule:
             if stage.reduction is None:
                 if len(stage.op.axis) == len(output.op.axis):
                     _last_by_vectors(stage)
-            elif not _steps_along_kept(stage):
+            elif not steps_along_kept(stage):
                 for partial in _factor_lanes(s, stage):
                     partial.compute_at(output, place)
             else:
@@ -90,7 +97,7 @@ def _schedule(outs: Any) -> tuple[te.Schedule, list[Stage]]:
     Reductions are scheduled; a producer that goes element by element and has one reader is
     computed there.
     """
-    tensors = list(outs) if isinstance(outs, (tuple, list)) else [outs]
+    tensors = as_list(outs)
     s = te.create_schedule([t.op for t in tensors])
     outputs = [s[t] for t in tensors]
     for stage in list(s.stages):
@@ -110,10 +117,10 @@ def _schedule(outs: Any) -> tuple[te.Schedule, list[Stage]]:
 
 def _fold(s: te.Schedule, stage: Stage) -> None:
     """Schedule a reduction that stands at the top level."""
-    if _steps_along_kept(stage):
+    if steps_along_kept(stage):
         _fold_columns(s, stage)
         return
-    if not stage.op.axis and _elements(stage) >= SERIAL_ELEMENTS:
+    if not stage.op.axis and _is_large(stage):
         _fold_parts(s, stage)
         return
     partials = _factor_lanes(s, stage)
@@ -127,17 +134,16 @@ def _fold(s: te.Schedule, stage: Stage) -> None:
 def _fold_parts(s: te.Schedule, stage: Stage) -> None:
     """Fold everything: a fixed number of parts in parallel, then the parts."""
     outer, _ = stage.split(stage.op.reduce_axis[0], nparts=PARTS)
-    parts = s.rfactor(_outputs(stage), outer)
-    _fold(s, s[parts[0] if isinstance(parts, tuple) else parts])
+    parts = s.rfactor(outputs_of(stage), outer)
+    _fold(s, s[first_of(parts)])
 
 
 def _fold_columns(s: te.Schedule, stage: Stage) -> None:
     """Fold a tile of columns at a time: results in the first-level cache, a few rows per visit."""
     width = _lanes(stage)
     tile = max(COLUMN_TILE_BYTES // _state_bytes(stage) // width, 1) * width
-    outputs = stage.op.outputs
-    made = s.cache_write(outputs if len(outputs) > 1 else outputs[0], "global")
-    folded = s[made[0] if isinstance(made, tuple) else made]
+    made = s.cache_write(outputs_of(stage), "global")
+    folded = s[first_of(made)]
     outer, inner = stage.split(stage.op.axis[-1], factor=tile)
     _, lane = stage.split(inner, factor=width)
     stage.vectorize(lane)
@@ -159,16 +165,16 @@ def _factor_lanes(s: te.Schedule, stage: Stage) -> list[Stage]:
     lanes of the last one by one.  Nothing is done where no axis is contiguous, or it is short.
     """
     width = _lanes(stage)
-    inner = next((a for a in stage.op.reduce_axis if _reads({a.var}, _inner_indices(stage))), None)
+    inner = next((a for a in stage.op.reduce_axis if reads_along(a, inner_indices(stage))), None)
     extent = None if inner is None else as_int(inner.extent)
     if inner is None or (extent is not None and extent < 2 * width):
         return []
     _, block = stage.split(inner, factor=width * VECTORS)
     _, lane = stage.split(block, factor=width)
-    by_lane = s.rfactor(_outputs(stage), lane, factor_axis=-1)
-    vectors = s[by_lane[0] if isinstance(by_lane, tuple) else by_lane]
+    by_lane = s.rfactor(outputs_of(stage), lane, factor_axis=-1)
+    vectors = s[first_of(by_lane)]
     by_vector = s.rfactor(by_lane, vectors.op.reduce_axis[-1], factor_axis=-2)
-    elements = s[by_vector[0] if isinstance(by_vector, tuple) else by_vector]
+    elements = s[first_of(by_vector)]
     vector, lane = elements.op.axis[-2:]
     elements.reorder(*elements.op.reduce_axis, vector, lane)
     elements.unroll(vector)
@@ -193,14 +199,7 @@ def _last_by_vectors(stage: Stage) -> None:
 
 def _softmax_loop(output: Stage, producers: list[Stage]) -> te.Axis:
     """Schedule the output of softmax and return the loop that holds the other stages."""
-    total = next(x for x in producers if x.name == "T_softmax_expsum")
-    load = next(
-        n
-        for n in post_order(total.op.body[0])
-        if isinstance(n, TensorLoad) and n.tensor.ndim == len(output.op.axis)
-    )
-    folded: set[Var] = {total.op.reduce_axis[0].var}
-    position = next(i for i, e in enumerate(load.indices) if uses(e, folded))
+    position = softmax_position(output, producers)
     axes = list(output.op.axis)
     along = axes.pop(position)
     if position == len(axes):  # the last
@@ -218,26 +217,6 @@ def _softmax_loop(output: Stage, producers: list[Stage]) -> te.Axis:
     return place
 
 
-def _outputs(stage: Stage) -> Any:
-    outputs = stage.op.outputs
-    return outputs if len(outputs) > 1 else outputs[0]
-
-
-def _inner_indices(stage: Stage) -> list[Expr]:
-    """Return the last index of everything that a reduction reads."""
-    loads = (n for n in post_order(stage.op.body[0]) if isinstance(n, TensorLoad))
-    return [load.indices[-1] for load in loads if load.indices]
-
-
-def _steps_along_kept(stage: Stage) -> bool:
-    """Return whether neighbours in memory belong to neighbouring results."""
-    return bool(stage.op.axis) and _reads({stage.op.axis[-1].var}, _inner_indices(stage))
-
-
-def _reads(variables: set[Var], indices: list[Expr]) -> bool:
-    return any(uses(index, variables) for index in indices)
-
-
 def _state_bytes(stage: Stage) -> int:
     return sum(e.dtype.itemsize for e in stage.op.body)
 
@@ -247,10 +226,7 @@ def _lanes(stage: Stage) -> int:
     return max(Target("llvm").vector_bytes // widest, 1)
 
 
-def _elements(stage: Stage) -> int:
-    """Return how many elements a reduction folds; unknown extents count as large."""
-    product = 1
-    for axis in stage.op.reduce_axis:
-        extent = as_int(axis.extent)
-        product *= SERIAL_ELEMENTS if extent is None else extent
-    return product
+def _is_large(stage: Stage) -> bool:
+    """Return whether a reduction folds so much that threads pay; of variable extent, it does."""
+    folded = element_count(stage.op.reduce_axis)
+    return folded is None or folded >= SERIAL_ELEMENTS
