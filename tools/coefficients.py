@@ -148,7 +148,7 @@ def text() -> str:
     """Return the whole module."""
     with localcontext() as context:
         context.prec = DIGITS
-        narrow = written("FLOAT32_COEFFICIENTS", coefficients(24, 6, 7, 3))
+        narrow = written("FLOAT32_COEFFICIENTS", coefficients(24, 7, 7, 3))
         wide = written("FLOAT64_COEFFICIENTS", coefficients(53, 12, 12, 6))
     return "\n".join([HEAD, narrow + wide]).replace("\n\nFLOAT32", "\nFLOAT32")
 
