@@ -79,10 +79,13 @@ def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
     return found
 
 
-def make_plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
-    """Write te and schedule by the first rule that applies."""
-    rules = rules_cuda.RULES if target.has_threads else rules_cpu.RULES
-    rule = next(r for r in rules if r.applies(layout, traced))
+def make_plan(
+    traced: Traced, layout: LayoutClass, target: Target = HOST, rule: Rule | None = None
+) -> Plan:
+    """Write te and schedule by a rule, by default the target's first one that applies."""
+    if rule is None:
+        rules = rules_cuda.RULES if target.has_threads else rules_cpu.RULES
+        rule = next(r for r in rules if r.applies(layout, traced))
     composer = Composer(traced, layout)
     graph = composer.graph() if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
     schedule = create_schedule(graph.results[0].op)
