@@ -173,6 +173,7 @@ class TestSchedules:
         trace = sim.trace(f, [x, place, value])
         assert (place[0], value[0]) == (x.argmax(), x.max())
         assert tree(trace) == pairs((8, range(8)), *((n, range(n)) for n in (4, 2, 1)))
+        assert all(step.used[0] for step in trace.steps)
 
     def test_blocks_fold_what_others_left(self):
         A = te.placeholder((64,), "float32", name="A")

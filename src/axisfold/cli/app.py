@@ -17,10 +17,12 @@ from axisfold.cli.errors import CommandError, one_line
 from axisfold.cli.files import check_output, open_array, write_results
 from axisfold.cli.listing import SECTIONS, print_sections
 from axisfold.cli.options import parse_axis, parse_ops, parse_shape
-from axisfold.cli.planning import plan_of_shape
+from axisfold.cli.planning import by_threads, plan_of_shape
 from axisfold.cli.report import print_results
 from axisfold.cli.terminal import make_console
+from axisfold.cli.tracing import check_options, print_trace, trace_of
 from axisfold.errors import AxisfoldError
+from axisfold.passes.teams import STYLES
 
 # The root of what typer raises for wrong options; its module differs between typer's releases.
 UsageProblem: Final[type[Exception]] = typer.BadParameter.__mro__[2]
@@ -102,19 +104,38 @@ def show(
         str, typer.Option("--layout", help="Order in memory: C, or F for Fortran's.")
     ] = "C",
     target: Annotated[
-        str, typer.Option("--target", help="What to compile for: llvm, c or cuda.")
+        str, typer.Option("--target", help="What to compile for: llvm, c, cuda or sim.")
     ] = "llvm",
     only: Annotated[
         str | None,
         typer.Option("--only", help=f"One of {', '.join(SECTIONS)}.", show_default=False),
     ] = None,
+    style: Annotated[
+        str | None,
+        typer.Option("--style", help=f"With sim, how threads combine: {', '.join(STYLES)}."),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="With sim, threads of a block for each result.")
+    ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="With sim, run it and show what the first block does.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="With --trace: draw it here, as FILE.svg."),
+    ] = None,
 ) -> None:
     """Show how a reduction is computed: plan, te, schedule, loops, device program and source."""
     try:
-        plan = plan_of_shape(
-            parse_ops(op), parse_shape(shape), dtype, parse_axis(axis), layout, target
-        )
-        print_sections(make_console(), plan, target, only)
+        extents = parse_shape(shape)
+        planned = plan_of_shape(parse_ops(op), extents, dtype, parse_axis(axis), layout, target)
+        check_options(target, only, style=style, threads=threads, trace=trace, output=output)
+        if style is not None or threads is not None:
+            planned = by_threads(planned, threads, style)
+        if trace:
+            print_trace(trace_of(planned, extents, dtype, layout), output)
+        else:
+            print_sections(make_console(), planned.plan, target, only)
     except (AxisfoldError, CommandError, MemoryError) as error:
         raise typer.Exit(_report(error)) from error
 

@@ -9,7 +9,7 @@ import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -169,6 +169,14 @@ def check_output(output: Path, source: Path, count: int) -> Path:
                 f"{count} results need a .npz file, and {chosen} exists already. "
                 f"Name it with -o {chosen} to replace it."
             )
+    check_place(chosen)
+    if chosen.exists() and chosen.samefile(source):
+        raise CommandError(f"-o {chosen} is the input itself. Choose another file.")
+    return chosen
+
+
+def check_place(chosen: Path) -> None:
+    """Refuse a file that cannot be written."""
     if chosen.is_dir():
         raise CommandError(f"cannot write {chosen}: it is a folder.")
     if chosen.exists() and not chosen.is_file():  # a new file would take a device's place
@@ -178,22 +186,28 @@ def check_output(output: Path, source: Path, count: int) -> Path:
         raise CommandError(f"cannot write {chosen}: folder {folder} does not exist.")
     if not os.access(folder, os.W_OK):
         raise CommandError(f"cannot write {chosen}: folder {folder} is not writable.")
-    if chosen.exists() and chosen.samefile(source):
-        raise CommandError(f"-o {chosen} is the input itself. Choose another file.")
-    return chosen
 
 
 def write_results(path: Path, results: Mapping[str, Any]) -> None:
     """Write one array as .npy, several (or one to a name in .npz) as .npz; all or nothing."""
+
+    def save(file: IO[bytes]) -> None:
+        if len(results) > 1 or Path(os.path.realpath(path)).suffix == ".npz":
+            np.savez(file, **results)
+        else:
+            np.save(file, next(iter(results.values())), allow_pickle=False)
+
+    write_whole(path, save)
+
+
+def write_whole(path: Path, save: Callable[[IO[bytes]], object]) -> None:
+    """Let ``save`` write a file; all or nothing."""
     final = Path(os.path.realpath(path))
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{final.name}.", dir=final.parent)
         with os.fdopen(handle, "wb") as file:
-            if len(results) > 1 or final.suffix == ".npz":
-                np.savez(file, **results)
-            else:
-                np.save(file, next(iter(results.values())), allow_pickle=False)
+            save(file)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(final))

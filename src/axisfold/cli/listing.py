@@ -31,8 +31,13 @@ SECTIONS: Final[dict[str, tuple[str, str, Callable[[Plan], str]]]] = {
 
 
 # What is not shown unless it is asked for, and what a target does not have.
-_HIDDEN: Final = {"llvm": ("c", "asm"), "c": ("llvm", "asm"), "cuda": ()}
-_ABSENT: Final = {"llvm": ("cuda",), "c": ("cuda",), "cuda": ("ir", "llvm", "c", "asm")}
+_HIDDEN: Final = {"llvm": ("c", "asm"), "c": ("llvm", "asm"), "cuda": (), "sim": ()}
+_ABSENT: Final = {
+    "llvm": ("cuda",),
+    "c": ("cuda",),
+    "cuda": ("ir", "llvm", "c", "asm"),
+    "sim": ("llvm", "c", "cuda", "asm"),
+}
 
 
 def _device(plan: Plan) -> Kernel:

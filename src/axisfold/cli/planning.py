@@ -4,17 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from math import prod
+from typing import Any, Final
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from axisfold.api.arguments import member_of
-from axisfold.api.fold import plan_fold
+from axisfold.api.fold import Planned, plan_fold
 from axisfold.cli.errors import CommandError
 from axisfold.dtypes import parse
-from axisfold.plan.planner import HOST, Plan
+from axisfold.passes.teams import STYLES
+from axisfold.plan.planner import HOST, make_plan
+from axisfold.plan.rules_threads import threads_rule
+from axisfold.target import Target
 from axisfold.target import parse as parse_target
+
+SIM: Final = Target("sim")
+MOST_THREADS: Final = 256
 
 
 def plan_of_shape(
@@ -24,7 +32,7 @@ def plan_of_shape(
     axis: int | tuple[int, ...] | None,
     layout: str,
     target: str,
-) -> Plan:
+) -> Planned:
     """Return the plan for arrays of a shape, dtype and order; no such array is made."""
     if layout not in ("C", "F"):
         raise CommandError(f"--layout {layout!r} is not an order. Use C or F.")
@@ -34,8 +42,22 @@ def plan_of_shape(
     chosen = [member_of(op, element, None) for op in ops]
     needs = [op for op, (_, needed) in zip(ops, chosen, strict=True) if needed]
     members = [member for member, _ in chosen]
-    goal = chosen_target if chosen_target.kind == "cuda" else HOST
-    return plan_fold([like], members, axis, needs, goal).plan
+    goal = chosen_target if chosen_target.has_threads else HOST
+    return plan_fold([like], members, axis, needs, goal)
+
+
+def by_threads(planned: Planned, threads: int | None, style: str | None) -> Planned:
+    """Return another plan of a fold: a block for each result, whose threads combine in a style."""
+    if style is not None and style not in STYLES:
+        raise CommandError(f"--style {style!r} is no style. Use {', '.join(STYLES)}.")
+    if threads is None:
+        folded = prod(axis.extent for axis in planned.problem.reduced)
+        threads = min(1 << max(folded - 1, 1).bit_length(), MOST_THREADS)
+    if not 1 <= threads <= SIM.max_threads:
+        raise CommandError(f"--threads {threads}: a block has 1 to {SIM.max_threads} threads.")
+    rule = threads_rule(threads, style or "")
+    plan = make_plan(planned.traced, planned.plan.layout, SIM, rule)
+    return replace(planned, plan=plan)
 
 
 def _like(shape: tuple[int, ...], dtype: np.dtype[Any], layout: str) -> np.ndarray[Any, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -308,10 +310,12 @@ class Flow:
 
     @staticmethod
     def _merged(thread: int, parts: Sequence[Value]) -> Value:
-        owners = 0
-        for part in parts:
-            owners |= part.owners
-        return Value(owners, thread, parts=tuple(parts))
+        return Value(union(parts), thread, parts=tuple(parts))
+
+
+def union(values: Iterable[Value]) -> int:
+    """Return the owners of all values."""
+    return reduce(or_, (value.owners for value in values), 0)
 
 
 def _cell(buffer: Buffer, thread: int, element: int) -> Cell:

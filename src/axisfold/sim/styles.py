@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from axisfold.ir.stmt import WARP
 from axisfold.sim.trace_rows import Combine, Step
 
 _MEMORY = {"shared": "shared memory", "global": "global memory", "cluster": "cluster memory"}
@@ -72,6 +73,8 @@ def rule(combines: Sequence[Combine]) -> str:
     apart = {source - thread for thread, source in pairs}
     if len(apart) == 1:
         return f"i ← i{apart.pop():+d}"
+    if all(source == thread - thread % WARP for thread, source in pairs):
+        return f"i ← {WARP}*(i//{WARP})"
     bits = {source ^ thread for thread, source in pairs}
     if len(bits) == 1:
         return f"i ← i^{bits.pop()}"
@@ -79,8 +82,8 @@ def rule(combines: Sequence[Combine]) -> str:
         factor = source // thread if thread else 0
         if factor > 1 and all(s == t * factor for t, s in pairs):
             return f"i ← {factor}*i"
-        if factor > 1 and all(s == t % 32 * factor for t, s in pairs):
-            return f"i ← {factor}*(i%32)"
+        if factor > 1 and all(s == t % WARP * factor for t, s in pairs):
+            return f"i ← {factor}*(i%{WARP})"
     return ""
 
 

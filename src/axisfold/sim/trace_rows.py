@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from axisfold.ir.buffer import Buffer
 from axisfold.sim.banks import conflict_degree
-from axisfold.sim.flow import Effect, Flow, Outcome, Value
+from axisfold.sim.flow import Effect, Flow, Outcome, Value, union
 from axisfold.sim.observer import Access, Event, Exchange, Take, Wait
 
 
@@ -124,7 +125,7 @@ class _Row:
     lines: set[int] = field(default_factory=set)
     active: set[int] = field(default_factory=set)
     effects: dict[int, Effect] = field(default_factory=dict)
-    states: dict[int, Value] = field(default_factory=dict)
+    states: dict[int, dict[Buffer, Value]] = field(default_factory=dict)
     shared: list[SharedAccess] = field(default_factory=list)
     reads: dict[str, None] = field(default_factory=dict)
     writes: dict[str, None] = field(default_factory=dict)
@@ -136,9 +137,9 @@ class _Row:
         active = tuple(sorted(self.active))
         combines = tuple(_combine(thread, self.effects[thread]) for thread in sorted(self.effects))
         mediums = {m for effect in self.effects.values() for m in effect.mediums}
-        states = [self.states.get(t) for t in active]
-        masks = tuple(0 if value is None else value.owners for value in states)
-        used = tuple(value is None or value.is_used for value in states)
+        states = [list(self.states.get(t, {}).values()) for t in active]
+        masks = tuple(union(values) for values in states)
+        used = tuple(not values or any(v.is_used for v in values) for values in states)
         return Step(
             tuple(sorted(self.lines)), active, combines, masks, used, tuple(self.shared),
             tuple(self.reads), tuple(self.writes), tuple(sorted(mediums)), self.ticket,
@@ -147,12 +148,9 @@ class _Row:
 
 
 def _combine(thread: int, effect: Effect) -> Combine:
-    mask = 0
-    for value in effect.values:
-        mask |= value.owners
     is_used = any(value.is_used for value in effect.values)
     sources, blocks = tuple(sorted(effect.sources)), tuple(sorted(effect.blocks))
-    return Combine(thread, sources, blocks, effect.is_copy, is_used, mask)
+    return Combine(thread, sources, blocks, effect.is_copy, is_used, union(effect.values))
 
 
 class Rows:
@@ -205,21 +203,18 @@ class Rows:
         outcome = self.flow.store(event)
         if outcome is not None and (scope != "local" or outcome.is_work or outcome.effects):
             self.waiting.lines.add(event.line)
-            self.put(outcome, is_local=scope == "local")
-        elif outcome is not None and self.row is not None:
-            # Copies within a thread make no row.
-            known = {t: v for t, v in outcome.states.items() if t in self.row.states}
-            self.row.states.update(known)
+            self.put(outcome, event.buffer)
 
-    def put(self, outcome: Outcome, *, is_local: bool) -> None:
+    def put(self, outcome: Outcome, buffer: Buffer) -> None:
         """Add a statement to the row, or to a new one."""
-        threads = set(outcome.states)
+        threads, is_local = set(outcome.states), buffer.scope == "local"
         row = self.row
         if row is None or not self._belongs(row, outcome, threads, is_local=is_local):
             self.close()
             row = self.row = _Row()
         row.active |= threads
-        row.states.update(outcome.states)
+        for thread, value in outcome.states.items():
+            row.states.setdefault(thread, {})[buffer] = value
         for thread, effect in outcome.effects.items():
             before = row.effects.get(thread)
             if before is not None:

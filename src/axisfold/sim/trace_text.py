@@ -31,7 +31,7 @@ def shown_lanes(threads: int, lanes: int) -> int:
 
 def summary(kernel: str, launch: LaunchTrace) -> list[str]:
     """Return the title of a launch and a line about its extents."""
-    style = launch.style or "no states of other threads"
+    style = launch.style or "threads do not combine"
     x, y, z = (str(n) for n in launch.block_extents)
     grid = " x ".join(str(n) for n in launch.grid)
     name = kernel if kernel == launch.name else f"{kernel}, launch {launch.name}"
