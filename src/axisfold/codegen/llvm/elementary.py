@@ -24,14 +24,17 @@ _COEFFICIENTS: Final = {32: FLOAT32_COEFFICIENTS, 64: FLOAT64_COEFFICIENTS}
 
 
 def emit_elementary(w: Writer, name: str, dtype: DType, x: str) -> str:
-    """Append a call of one of ``ELEMENTARY`` on float32 or float64; the module gets its code."""
+    """Append a call of one of ``ELEMENTARY`` on float32 or float64; the module gets its code.
+
+    It stays a call: unrolled loops with copies of it would compile half as long again.
+    """
     kind = value_type(dtype)
     function = f"axisfold.{name}.{suffix(dtype)}"
     if function not in w.declarations:
         inner = Writer(w.declarations)
         argument = inner.fresh("x")
         result = ELEMENTARY[name](Lanes(inner, dtype), argument)
-        head = f"define internal {kind} @{function}({kind} {argument}) nounwind {{"
+        head = f"define internal {kind} @{function}({kind} {argument}) noinline nounwind {{"
         w.declarations[function] = "\n".join(
             [head, *inner.lines, f"  ret {kind} {result}", "}", ""]
         )
