@@ -21,8 +21,8 @@ from axisfold.errors import (
 X = np.arange(12.0).reshape(3, 4)
 INTS = np.arange(12).reshape(3, 4)
 DTYPES = (
-    "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, "
-    "complex64, complex128"
+    "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, "
+    "float32, float64, complex64, complex128"
 )
 NAMES = (
     "sum, prod, mean, var, std, min, max, argmin, argmax, any, all, count_nonzero, logsumexp, norm"

@@ -29,7 +29,7 @@ def test_d101_dtype():
     assert refused(DTypeError, "D101", lambda: te.placeholder((2,), object)) == (
         "dtype object is not supported: axisfold reduces numbers and truth values only. Convert "
         "to one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, "
-        "float32, float64, complex64, complex128, or use NumPy for this array."
+        "bfloat16, float32, float64, complex64, complex128, or use NumPy for this array."
     )
 
 

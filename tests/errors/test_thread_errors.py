@@ -69,6 +69,18 @@ def test_s291_last_block_of_what_folds_nothing():
     )
 
 
+def test_s291_last_block_of_a_stage_that_reads_it():
+    p = Rows()
+    C = te.compute((p.n,), lambda i: p.B[i] * 2, name="C")
+    s = te.create_schedule(C.op)
+    for reader in (C, p.B, p.T):
+        assert refused(ScheduleError, "S291", lambda r=reader: s[p.T].last_block(s[r])) == (
+            f"last_block of stage 'T': stage {reader.op.name!r} is not computed before it. Name a "
+            "stage that it reads, such as the result of rfactor."
+        )
+    s[C].last_block(s[p.T])
+
+
 def test_s292_last_block_inside_another_stage():
     p = Rows()
     p.s[p.T].compute_at(p.s[p.B], p.i)
@@ -337,4 +349,22 @@ def test_x127_more_shared_memory_than_a_block_has():
         "launch default_function_kernel0 needs 240000 bytes of shared memory for a block (T "
         "240000), and target sim has 232448. Compute these stages in smaller tiles, further "
         "inside."
+    )
+
+
+def test_s301_a_fold_inside_a_loop_of_its_own_threads():
+    A = te.placeholder((8, 16), name="A")
+    k = te.reduce_axis((0, 16), "k")
+    T = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="T")
+    B = te.compute((8,), lambda i: T[i] + 1, name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.x"))
+    s[T].compute_at(s[B], B.op.axis[0])
+    s[T].bind(k, te.thread_axis("threadIdx.x"))
+    with pytest.raises(ScheduleError) as caught:
+        build(s, [A, B], "sim")
+    assert str(caught.value) == (
+        "reduce axis 'k.outer' of stage 'T' is bound to threadIdx.x, and the stage is computed "
+        "inside a loop that is bound to it too: each of these threads would fold for a round of its "
+        "own. Compute the stage outside of that loop, or bind another index. [axisfold-S301]"
     )

@@ -39,7 +39,7 @@ from axisfold.lower.thread_axes import (
     with_shared_work,
     with_threads_outside,
 )
-from axisfold.lower.threads import CrossThread, check_thread_extent
+from axisfold.lower.threads import CrossThread, any_round, check_teams, check_thread_extent
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -76,6 +76,7 @@ class LoopBuilder:
             if shared is not schedule:
                 schedule, bounds = shared, infer_bounds(shared)
         self.schedule, self.bounds = schedule, bounds
+        check_teams(self.schedule)
         check_blocks(self.schedule, self.bounds)
         check_private(self.schedule, self.bounds)
         self.storage: dict[Tensor, Storage] = dict(arguments)
@@ -236,7 +237,10 @@ class Nest:
         if level == len(self.leaves):
             return self._innermost()
         leaf = self.leaves[level]
-        body = self.builder.attached(self.stage, leaf, self._level(level + 1))
+        is_any = None
+        if self.last_block is not None:
+            is_any = any_round(self, self.last_block.perhaps_none)
+        body = self.builder.attached(self.stage, leaf, self._level(level + 1), is_any)
         if self.last_block is not None and level + 1 == self.last_block.depth:
             body = build.seq(body, self.last_block.build())
         return self.loop(leaf, body)

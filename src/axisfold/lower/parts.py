@@ -41,7 +41,7 @@ def read_beyond(
         idle = next((v for v in shared if not _runs_within(reading, own, v)), None)
         if idle is not None:
             leaf = next(a for a in producer.leaf_axes if producer.loop_var(a) is idle)
-            return consumer, producer.roots_of(leaf)[0]
+            return consumer, next(iter(producer.roots_of(leaf)), leaf)
         for node in (n for e in consumer.op.body for n in post_order(e)):
             if not isinstance(node, TensorLoad) or id(node.tensor) not in tensors:
                 continue
@@ -81,16 +81,21 @@ def check_private(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> No
     """
     for stage in schedule.stages:
         scope = scope_of(stage)
-        if stage.attachment is None or scope not in ("local", "shared", "warp"):
+        if stage.attachment is None or scope not in ("local", "shared", "warp", "cluster"):
             continue
         threads = [
             thread
             for leaf, thread in stage.bindings.items()
-            if not stage.touches(leaf, "reduce") and (scope == "local" or not thread.is_thread)
+            if not stage.touches(leaf, "reduce") and _is_beyond(thread, scope)
         ]
         found = read_beyond(schedule, stage, {t.var for t in threads}, bounds) if threads else None
         if found is not None:
             raise _private(stage, scope, threads, *found)
+
+
+def _is_beyond(thread: ThreadAxis, scope: str) -> bool:
+    """Return whether threads that differ in an index have memory of a scope for each."""
+    return thread.is_block if scope == "cluster" else scope == "local" or not thread.is_thread
 
 
 def _private(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ from axisfold.ir.expr import Expr, Load
 from axisfold.ir.stmt import Allocate, AllReduce, For, If, Level, Stmt
 from axisfold.ir.walk import post_order
 from axisfold.lower.reduction import guarded_update, split_condition, store_all
+from axisfold.lower.regions import threads_around
 from axisfold.lower.storage import Storage
+from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis, ThreadAxis
@@ -53,10 +56,8 @@ class CrossThread:
         for storage in reversed([*partial, *totals]):
             body = Allocate(storage.buffer, body)
         for leaf in reversed(self.bound):
-            condition = None
-            if leaf in self.perhaps_none:
-                condition = simplify(nest.builder.lowered(nest.bounds.extents[leaf]) >= 1)
-            body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body, condition))
+            body = nest.builder.attached(nest.stage, leaf, body, self.is_any)
+            body = nest.loop(leaf, body)
             if leaf in self.perhaps_none and isinstance(body, For):
                 body = replace(body, extent=simplify(build.maximum(body.extent, 1)))
         return body
@@ -68,6 +69,14 @@ class CrossThread:
         self.perhaps_none = [leaf for leaf in self.bound if not can_prove(extents[leaf] >= 1)]
         variables = {leaf: nest.stage.loop_var(leaf) for leaf in self.perhaps_none}
         return [build.cast(extents[a].dtype, v) < extents[a] for a, v in variables.items()]
+
+    @property
+    def is_any(self) -> Expr | None:
+        """The condition that there is something to fold, None if there always is.
+
+        A thread that only stores the identity has nothing to compute other stages for.
+        """
+        return any_round(self.nest, self.perhaps_none)
 
     def _temporaries(self, name: str) -> list[Storage]:
         one = build.const(1)
@@ -84,7 +93,8 @@ class CrossThread:
         body = guarded_update(nest.resolve(self.reduction.condition), body)
         body = nest.guarded(self.guards, body)
         for leaf in reversed(self.serial):
-            body = nest.loop(leaf, nest.builder.attached(nest.stage, leaf, body))
+            body = nest.builder.attached(nest.stage, leaf, body, self.is_any)
+            body = nest.loop(leaf, body)
         return build.seq(store_all(partial, here, list(self.reduction.combiner.identity)), body)
 
     def _combine(self, partial: list[Storage], totals: list[Storage]) -> AllReduce:
@@ -152,6 +162,35 @@ class CrossThread:
         if stage.store_predicate is not None and stage.store_predicate not in first:
             conditions.append(nest.resolve(stage.store_predicate))
         return If(build.all_of(conditions), body)
+
+
+def any_round(nest: Nest, leaves: Sequence[Axis]) -> Expr | None:
+    """Return the condition that all loops of some leaves have a round, None for no leaves."""
+    if not leaves:
+        return None
+    extents = [nest.builder.lowered(nest.bounds.extents[leaf]) for leaf in leaves]
+    return simplify(build.all_of([extent >= 1 for extent in extents]))
+
+
+def check_teams(schedule: Schedule) -> None:
+    """Refuse a fold by threads inside a loop that the same threads share.
+
+    Raises
+    ------
+    ScheduleError
+        ``S301``: always that.
+    """
+    for stage in schedule.stages:
+        around = {t.tag for t in threads_around(stage)}
+        for leaf, thread in stage.bindings.items():
+            if stage.touches(leaf, "reduce") and thread.tag in around:
+                raise ScheduleError(
+                    f"reduce axis {leaf.name!r} of stage {stage.name!r} is bound to {thread.tag}, "
+                    "and the stage is computed inside a loop that is bound to it too: each of "
+                    "these threads would fold for a round of its own.",
+                    code="S301",
+                    hint="Compute the stage outside of that loop, or bind another index.",
+                )
 
 
 def check_thread_extent(

@@ -71,6 +71,8 @@ class _Host:
         self.name, self.count = name, 0
 
     def visit(self, stmt: Stmt) -> Stmt:
+        if not any(isinstance(node, (For, Allocate)) for node in post_order(stmt)):
+            return self.launch(stmt)
         match stmt:
             case Allocate():
                 if stmt.buffer.scope != "global":

@@ -114,18 +114,20 @@ class Bound(Memory):
     def __init__(self, buffer: Buffer, array: Array, *, has_history: bool) -> None:
         array = self.array = array.view(buffer.dtype.stored)
         low, high = _byte_range(array)
+        # Once for all indices of an axis that does not move: a view of one element may be huge.
+        solid = array[tuple(slice(None if stride else 1) for stride in array.strides)]
         step = 1 if buffer.unit == "byte" else array.itemsize
         slots = max(0, (high - low - array.itemsize) // step + 1) if array.size else 0
         memory = np.zeros(high - low, np.uint8)
         self.view = array
         if array.size:
             self.view = np.ndarray(array.shape, array.dtype, memory, -low, array.strides)
-            self.view[...] = array
+            self.view[tuple(slice(n) for n in solid.shape)] = solid
         values = np.ndarray((slots,), array.dtype, buffer=memory, strides=(step,))
         exists = np.zeros(slots, np.bool_)
         if array.size:
-            strides = [stride // step for stride in array.strides]
-            np.ndarray(array.shape, np.bool_, exists, -low // step, strides)[...] = True
+            strides = [stride // step for stride in solid.strides]
+            np.ndarray(solid.shape, np.bool_, exists, -low // step, strides)[...] = True
         super().__init__(
             buffer,
             values,

@@ -25,16 +25,17 @@ REFUSED_STEPS = {
     "last_block": {"S291", "S292", "S293"},
     **LEGAL_REFUSALS,
     "rfactor": LEGAL_REFUSALS["rfactor"] | {"S165"},
+    "fuse": LEGAL_REFUSALS["fuse"] | {"S171"},
 }
 
 # Refusals that a whole program may meet, each with its reason: the extents of memory or of threads
 # vary from call to call (X123, S298), the generator leaves a nest unbound (X121), a style or the
 # limits of the target do not fit (X124, X126, X127), threads would wait in divergent flow (X125), a
 # last block would need what others compute, or more than one (S292 to S297), a thread the local
-# memory of others (S300).
+# memory of others (S300), or a fold would lie inside a loop of its own threads (S301).
 REFUSALS = {
-    "S154", "S185", "S292", "S294", "S295", "S296", "S297", "S298", "S300", "X121", "X122", "X123",
-    "X124", "X125", "X126", "X127",
+    "S154", "S185", "S292", "S294", "S295", "S296", "S297", "S298", "S300", "S301", "X121", "X122",
+    "X123", "X124", "X125", "X126", "X127",
 }  # fmt: skip
 
 
