@@ -41,7 +41,7 @@ def last_block(schedule: Schedule, stage: Stage, producer: Stage | None = None) 
 
     Preconditions
     -------------
-    1. The stage is a reduction or reads ``producer`` (S291).
+    1. The stage is a reduction, or ``producer`` is computed before it (S291).
     2. Neither is attached or inlined (S292).
     3. No other stage is computed in the last block of the producer (S293).
     """
@@ -55,7 +55,8 @@ def last_block(schedule: Schedule, stage: Stage, producer: Stage | None = None) 
             )
         stage.is_last_block = True
         return
-    if producer is stage or not producer.op.body:
+    order = schedule.stages.index
+    if not producer.op.body or order(producer) >= order(stage):
         raise ScheduleError(
             f"{where}: stage {producer.name!r} is not computed before it.",
             code="S291",
