@@ -211,9 +211,10 @@ def test_a104_name(name):
     )
 
 
-def test_x101_target():
+@pytest.mark.parametrize("target", ["vulkan", None, 3])
+def test_x101_target(target):
     s, X, Y = row_sum()
     with pytest.raises(UnsupportedError) as caught:
-        build(s, [X, Y], target="vulkan")
+        build(s, [X, Y], target=target)
     assert caught.value.code == "X101"
-    assert str(caught.value).startswith("target 'vulkan' is not available in this release.")
+    assert str(caught.value).startswith(f"target {target!r} is not available in this release.")
