@@ -110,6 +110,19 @@ def test_s103_axis_from_before_rfactor(p):
     )
 
 
+def test_s103_axis_object_of_two_reductions():
+    A = te.placeholder((te.var("n"),), name="A")
+    k = te.reduce_axis((0, A.shape[0]), "k")
+    S = te.compute((), lambda: te.sum(A[k], axis=k), name="S")
+    X = te.compute((), lambda: te.max(A[k], axis=k), name="X")
+    s = te.create_schedule([S.op, X.op])
+    assert refused(s, "S103", lambda: s[X].split(k, nparts=8)) == (
+        "split: axis 'k' belongs to stage 'S' and not to 'X'. Use s[X].op.axis and "
+        "s[X].op.reduce_axis."
+    )
+    s[X].split(s[X].op.reduce_axis[0], nparts=8)
+
+
 def test_s111_both(p):
     assert refused(p.s, "S111", lambda: p.s[p.B].split(p.k, factor=2, nparts=2)) == (
         "split of axis 'k' needs either factor= or nparts=, but both were given."

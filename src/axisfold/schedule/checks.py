@@ -150,6 +150,15 @@ def leaf_position(stage: Stage, axis: Any, primitive: str) -> int:
                 code="S102",
                 hint="Use one of these." if len(relation.children) > 1 else "Use that.",
             )
+    for other in stage.schedule.stages:
+        # A reduce_axis object given to a second reduction is copied for that.
+        if axis in other.all_axes:
+            raise ScheduleError(
+                f"{primitive}: axis {axis.name!r} belongs to stage {other.name!r} and not to "
+                f"{stage.name!r}.",
+                code="S103",
+                hint=f"Use s[{stage.name}].op.axis and s[{stage.name}].op.reduce_axis.",
+            )
     raise ScheduleError(
         f"{primitive}: axis {axis.name!r} is not part of stage {stage.name!r}.",
         code="S103",
