@@ -196,15 +196,16 @@ def sharers(stage: Stage) -> set[Var]:
 def scope_of(stage: Stage) -> Scope | None:
     """Return the memory of a stage: as chosen, or as the threads around it suggest.
 
-    Inside loops over threads, that is the thread's; elsewhere in a nest that threads run, the
-    block's.  None where there are no threads.
+    Inside loops over threads, that is the thread's; elsewhere inside a nest that threads run, the
+    block's.  None where there are no threads, and at the top level: a last block leaves its result
+    to other launches.
     """
-    if stage.scope is not None:
+    if stage.scope is not None or stage.attachment is None:
         return stage.scope
     around = threads_around(stage)
     if any(t.is_thread for t in around):
         return "local"
-    return "shared" if around or (stage.attachment is not None and is_launched(stage)) else None
+    return "shared" if around or is_launched(stage) else None
 
 
 def is_launched(stage: Stage) -> bool:

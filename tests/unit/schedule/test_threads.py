@@ -7,7 +7,7 @@ from te_support.threads import run_threads
 from te_support.traces import replays
 
 from axisfold import te
-from axisfold.build import lower
+from axisfold.build import build, lower
 
 SHAPES = [(0, 0), (1, 1), (5, 7), (33, 37), (3, 0), (0, 5), (32, 64)]
 
@@ -188,3 +188,23 @@ def test_stages_that_share_a_thread_axis_start_its_threads_once():
     assert text.count('"thread_extent"') == 1
     assert "allocate(T: Pointer(shared float32), float32, [64])" in text
     assert "T[threadIdx.x] = " in text
+
+
+def test_what_the_last_block_leaves_for_another_launch():
+    V = te.placeholder((te.var("n"),), "int32", name="V")
+    k = te.reduce_axis((0, V.shape[0]), "k")
+    S = te.compute((), lambda: te.max(V[k], axis=k), name="S")
+    P = te.compute(V.shape, lambda i: V[i] - S(), name="P")
+    s = te.create_schedule(P.op)
+    part, _ = s[S].split(k, nparts=4)
+    first = s.rfactor(S, part)
+    s[first].bind(s[first].op.axis[0], thread("blockIdx.x"))
+    s[S].bind(s[S].op.reduce_axis[0], thread("threadIdx.x"))
+    s[S].last_block(s[first])
+    s[P].bind(P.op.axis[0], thread("blockIdx.x"))
+    function = build(s, [V, P], "sim")
+    for n in (1, 67):
+        v = np.random.default_rng(n).integers(-50, 50, n).astype("int32")
+        found = np.full(n, 77, "int32")
+        function(v, found)
+        np.testing.assert_array_equal(found, v - v.max())
