@@ -101,11 +101,11 @@ def parse(spec: Target | str) -> Target:
     Raises
     ------
     UnsupportedError
-        ``X101``: there is no such target, or ``spec`` is neither a Target nor a name.
+        ``X101``: there is no such target.
     """
     if isinstance(spec, Target):
         return spec
-    kind, _, option = spec.partition(" -arch=") if isinstance(spec, str) else ("", "", "")
+    kind, _, option = str(spec).partition(" -arch=")
     if kind not in ("llvm", "c", "sim", "cuda") or (option and kind != "cuda"):
         raise UnsupportedError(
             f"target {spec!r} is not available in this release.",
