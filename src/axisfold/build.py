@@ -20,6 +20,7 @@ from axisfold.runtime.cuda.call import Version
 from axisfold.runtime.cuda.function import CudaFunction, this_arch
 from axisfold.runtime.cuda.hostplan import Entry
 from axisfold.runtime.cuda.program import Program as CudaProgram
+from axisfold.runtime.pickling import NotPickled
 from axisfold.runtime.simulated import Program, SimFunction
 from axisfold.runtime.threads import check_status, pool
 from axisfold.schedule.schedule import Schedule
@@ -105,7 +106,7 @@ class Compiled:
 
 
 @dataclass(slots=True)
-class Function:
+class Function(NotPickled):
     """A compiled schedule; call it with NumPy arrays, outputs are written in place.
 
     Arrays may have any strides.  Those that do not fit the layout the tensors declare run

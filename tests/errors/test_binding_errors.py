@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad arguments of lower, build and built functions: class, code, full message, nothing written."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -218,3 +221,21 @@ def test_x101_target(target):
         build(s, [X, Y], target=target)
     assert caught.value.code == "X101"
     assert str(caught.value).startswith(f"target {target!r} is not available in this release.")
+
+
+@pytest.mark.parametrize("action", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_x104_pickled_or_copied(action):
+    s, X, Y = row_sum()
+    function = build(s, [X, Y])
+    assert text_of(UnsupportedError, "X104", lambda: action(function)) == (
+        "a Function cannot be pickled or copied: its code is loaded into this process. Pickle the "
+        "text s.trace.to_json() of its schedule s, and build Schedule.from_json(text) again."
+    )
+
+
+def test_what_to_pickle_in_place_of_a_function():
+    s, _, _ = row_sum()
+    again = te.Schedule.from_json(pickle.loads(pickle.dumps(s.trace.to_json())))
+    found = np.zeros(2, "float32")
+    build(again, again.trace.args)(np.ones((2, 3), "float32"), found)
+    assert (found == 3).all()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device arrays are checked as NumPy's are, before anything is launched."""
 
+import copy
+import pickle
 import sys
 from types import SimpleNamespace
 
@@ -291,3 +293,9 @@ def test_missing_packages_are_named(monkeypatch):
         "CUDA needs cuda.bindings, which is not installed. Run: pip install 'axisfold[cuda]'. "
         "[axisfold-X301]"
     )
+
+
+@pytest.mark.parametrize("action", [pickle.dumps, copy.deepcopy])
+def test_a_compiled_function_is_neither_pickled_nor_copied(compiled, action):
+    with pytest.raises(AxisfoldError, match=r"a CudaFunction cannot be pickled .*X104"):
+        action(compiled)

@@ -9,6 +9,7 @@ from axisfold.ir.stmt import Kernel
 from axisfold.runtime.cuda.call import Caller, Version
 from axisfold.runtime.cuda.compile import KernelInfo
 from axisfold.runtime.cuda.driver import device
+from axisfold.runtime.pickling import NotPickled
 from axisfold.target import Target
 
 
@@ -23,7 +24,7 @@ def this_arch() -> str:
     return device(0).arch
 
 
-class CudaFunction:
+class CudaFunction(NotPickled):
     """A compiled schedule; call it with device arrays, outputs are written in place.
 
     Arrays may have any strides.  Those that do not fit the layout the tensors declare run
