@@ -365,6 +365,6 @@ def test_s301_a_fold_inside_a_loop_of_its_own_threads():
         build(s, [A, B], "sim")
     assert str(caught.value) == (
         "reduce axis 'k.outer' of stage 'T' is bound to threadIdx.x, and the stage is computed "
-        "inside a loop that is bound to it too: each of these threads would fold for a round of its "
-        "own. Compute the stage outside of that loop, or bind another index. [axisfold-S301]"
+        "inside a loop that is bound to it too: each of these threads would fold for a round of "
+        "its own. Compute the stage outside of that loop, or bind another index. [axisfold-S301]"
     )
