@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`axisfold show --target sim`: the program of threads, and traces of it."""
 
+import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -108,3 +110,11 @@ def test_refused(refused, options, message):
 def test_shapes_that_are_not_traced(refused):
     assert refused(*SUM, "--shape", "1024,1025", "--trace").startswith("--trace runs every thread")
     assert refused(*SUM, "--shape", "0,4", "--trace").startswith("nothing is launched")
+
+
+def test_the_commands_of_the_page_run(command, tmp_path, monkeypatch):
+    page = Path(__file__).resolve().parents[2] / "docs" / "simulator.md"
+    commands = re.findall(r"^axisfold (show .*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    assert [command(*line.split()).code for line in commands] == [0, 0]
+    assert (tmp_path / "tree.svg").exists()

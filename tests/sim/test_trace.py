@@ -24,8 +24,8 @@ import axisfold
 from axisfold import sim, te
 from axisfold.errors import ArgumentError, SimulationError
 from axisfold.ir import build
-from axisfold.ir.expr import Var
-from axisfold.ir.stmt import Barrier, For, If, Let, Shuffle
+from axisfold.ir.expr import Load, Ramp, Var
+from axisfold.ir.stmt import Barrier, For, If, Let, Shuffle, Store
 from axisfold.sim.styles import merges
 
 
@@ -303,6 +303,30 @@ class TestHandWritten:
                       If(TID.equal(0), put(out, 0, get(s))), block=block, memory=[s])  # fmt: skip
         trace = sim.trace(kernel(body, params=[out]), [np.zeros(1, "i4")])
         assert [s.degree for s in trace.steps] == [1, 2, 4, 8, 8, 8, 4, 2, 1, 1]
+        assert trace.launches[0].style == "packed adjacent tree in shared memory"
+        first = trace.steps[1].combines
+        assert [c.sources for c in first[:3]] == [(1,), (2, 3), (4, 5)]
+        assert [c.keeps for c in first[:3]] == [True, False, False]
+        assert not any(c.is_copy for c in first)
+
+    def test_vectors_and_choices_are_copied(self):
+        s, r, out = shared(size=8), local(size=2), vector("out")
+        pair = Ramp(TID * 2, ONE, 2)
+        body = launch(
+            put(s, TID, TID),
+            Barrier(),
+            If(TID < 4, Store(r, Ramp(ZERO, ONE, 2), Load(s, pair))),
+            If(TID < 4, Store(out, pair, Load(r, Ramp(ZERO, ONE, 2)))),
+            block=8,
+            memory=[s, r],
+        )
+        result = np.zeros(8, "i4")
+        trace = sim.trace(kernel(body, params=[out]), [result])
+        np.testing.assert_array_equal(result, np.arange(8))
+        assert {c.thread: c.sources for c in trace.steps[1].combines} == {
+            0: (1,), 1: (2, 3), 2: (4, 5), 3: (6, 7)
+        }  # fmt: skip
+        assert [c.is_copy for c in trace.steps[1].combines] == [False, True, True, True]
 
     def test_trees_by_scattered_threads_do_not(self):
         for name in ("adjacent", "interleaved"):

@@ -12,7 +12,17 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Broadcast, Const, Expr, Load, Node, Var
+from axisfold.ir.expr import (
+    Broadcast,
+    Cast,
+    Const,
+    Expr,
+    IfThenElse,
+    Load,
+    Node,
+    Select,
+    Var,
+)
 from axisfold.ir.printer import statement_lines
 from axisfold.ir.stmt import Kernel, Let, Shuffle, Stmt, Store
 from axisfold.ir.walk import children, post_order
@@ -60,8 +70,10 @@ class Effect:
     ----------
     sources, blocks
         Threads of the block, and other blocks, whose states it took.
+    keeps
+        The thread's own state had a part in it.
     is_copy
-        The thread's own state had no part in it.
+        They were copied, and not merged.
     mediums
         How the states came: ``shuffle``, or the scope of a memory.
     values
@@ -70,6 +82,7 @@ class Effect:
 
     sources: frozenset[int]
     blocks: frozenset[int]
+    keeps: bool
     is_copy: bool
     mediums: frozenset[str]
     values: list[Value] = field(default_factory=list)
@@ -78,6 +91,17 @@ class Effect:
     def origin(self) -> tuple[frozenset[int], frozenset[int], bool]:
         """Whose states were taken, and whether they were merged or copied."""
         return self.sources, self.blocks, self.is_copy
+
+    def with_(self, other: Effect) -> Effect:
+        """Return what both have taken together."""
+        return Effect(
+            self.sources | other.sources,
+            self.blocks | other.blocks,
+            self.keeps or other.keeps,
+            self.is_copy and other.is_copy,
+            self.mediums | other.mediums,
+            self.values + other.values,
+        )
 
 
 @dataclass(slots=True)
@@ -135,6 +159,20 @@ class Program:
             found = Operands(frozenset(buffers), tuple(names), isinstance(plain, Const))
             self._operands[id(expr)] = found
         return found
+
+    def moves(self, expr: Expr) -> bool:
+        """Return whether an expression is what memory holds, or a constant."""
+        match expr:
+            case Load() | Const():
+                return True
+            case Cast() | Broadcast():
+                return self.moves(expr.value)
+            case IfThenElse() | Select():
+                return self.moves(expr.true_value) and self.moves(expr.false_value)
+            case Var():
+                return expr in self.definitions and self.moves(self.definitions[expr])
+            case _:
+                return False
 
 
 def _statements(root: Stmt) -> Iterable[Stmt]:
@@ -222,7 +260,7 @@ class Flow:
         self.cells.update(brought)
 
     def mark_used(self) -> None:
-        """Find out which values end in global memory; all, if none does."""
+        """Find out which values end in global memory."""
         waiting = list(self.stored)
         while waiting:
             value = waiting.pop()
@@ -269,8 +307,8 @@ class Flow:
         """Return the value that a thread stores, and note what it took from others."""
         if not parts:
             return self._computed(thread, expr, outcome)
-        own = [value for at, value in parts if at == cell or value.home == thread]
-        foreign = [(at, v) for at, v in parts if at != cell and v.home != thread]
+        own = [value for _, value in parts if value.home == thread]
+        foreign = [(at, value) for at, value in parts if value.home != thread]
         outcome.is_work |= any(value is self.own.get(thread) for value in own)
         if not foreign:
             return self._kept(thread, own)
@@ -278,14 +316,13 @@ class Flow:
         effect = Effect(
             frozenset(v.home for _, v in foreign if v.home != OUTSIDE),
             frozenset(v.block for _, v in foreign if v.home == OUTSIDE),
-            not own,
+            bool(own),
+            not own and (len({v.home for _, v in foreign}) == 1 or self.program.moves(expr)),
             frozenset("shuffle" if v.shuffled else at[0].scope for at, v in foreign),
             [value],
         )
         before = outcome.effects.get(thread)
-        if before is not None:  # another element of a vector
-            effect.values += before.values
-        outcome.effects[thread] = effect
+        outcome.effects[thread] = effect if before is None else before.with_(effect)
         return value
 
     def _computed(self, thread: int, expr: Expr, outcome: Outcome) -> Value:

@@ -50,6 +50,8 @@ def _is_two_level(steps: Sequence[Step], mediums: set[str]) -> bool:
 
 
 def _shape(trees: Sequence[Step]) -> str:
+    if len(trees) > 1 and all(_span(merges(step)) == 2 for step in trees):
+        return "packed adjacent tree"
     found = [distances(step) for step in trees]
     if any(len(each) != 1 for each in found):
         return "serial fold" if len(trees) == 1 else "tree"
@@ -63,8 +65,18 @@ def _shape(trees: Sequence[Step]) -> str:
     return "tree"
 
 
+def _span(combines: Sequence[Combine]) -> int:
+    """Return how many neighbours each takes if thread i takes n of them from n*i on, else 0."""
+    full = [(c.thread, sorted({*c.sources, *([c.thread] * c.keeps)})) for c in combines]
+    n = len(full[0][1])
+    return n if all(taken == list(range(t * n, t * n + n)) for t, taken in full) else 0
+
+
 def rule(combines: Sequence[Combine]) -> str:
     """Return the rule that gives each thread its source, such as ``i ← i+4``; "" if none does."""
+    span = _span(combines)
+    if len(combines) > 1 and span > 1:
+        return f"i ← {span}*i..{span}*i+{span - 1}" if span > 2 else "i ← 2*i, 2*i+1"
     if any(len(c.sources) != 1 or c.blocks for c in combines):
         return ""
     pairs = [(c.thread, c.sources[0]) for c in combines]

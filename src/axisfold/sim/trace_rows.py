@@ -24,8 +24,10 @@ class Combine:
         The threads of the block whose states it took, ascending.
     blocks
         Numbers of the other blocks whose states it took from memory, ascending.
+    keeps
+        Its own state had a part in the result.
     is_copy
-        It took them in place of its own.
+        It took a state as it was, in place of its own.
     is_used
         The result becomes part of something stored in global memory.
     mask
@@ -35,6 +37,7 @@ class Combine:
     thread: int
     sources: tuple[int, ...]
     blocks: tuple[int, ...]
+    keeps: bool
     is_copy: bool
     is_used: bool
     mask: int
@@ -150,7 +153,9 @@ class _Row:
 def _combine(thread: int, effect: Effect) -> Combine:
     is_used = any(value.is_used for value in effect.values)
     sources, blocks = tuple(sorted(effect.sources)), tuple(sorted(effect.blocks))
-    return Combine(thread, sources, blocks, effect.is_copy, is_used, union(effect.values))
+    return Combine(
+        thread, sources, blocks, effect.keeps, effect.is_copy, is_used, union(effect.values)
+    )
 
 
 class Rows:
@@ -217,13 +222,7 @@ class Rows:
             row.states.setdefault(thread, {})[buffer] = value
         for thread, effect in outcome.effects.items():
             before = row.effects.get(thread)
-            if before is not None:
-                effect.sources |= before.sources
-                effect.blocks |= before.blocks
-                effect.mediums |= before.mediums
-                effect.is_copy &= before.is_copy
-                effect.values += before.values
-            row.effects[thread] = effect
+            row.effects[thread] = effect if before is None else before.with_(effect)
         self._take_up(row)
 
     def _belongs(self, row: _Row, outcome: Outcome, threads: set[int], *, is_local: bool) -> bool:

@@ -240,7 +240,7 @@ class _Panel:
             kind = "take" if combine.is_copy else "merge"
             for source in combine.sources:
                 drawn[self.column(source), column, kind] = None
-            if not combine.is_copy:
+            if combine.keeps:
                 drawn[column, column, "keep"] = None
         for source, column, kind in drawn:
             if kind != "keep" and source == column:
