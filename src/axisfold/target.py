@@ -57,6 +57,8 @@ class Target:
 
     def __post_init__(self) -> None:
         number = _arch_number(self.arch) if self.kind == "cuda" and self.arch else 0
+        if self.kind == "cuda" and not self.arch:
+            return  # what it has is known once the GPU is
         # The simulator has what an sm_90 has.
         known = 90 if self.kind == "sim" else number
         own = {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA C++: programs written by hand for threads, as text and through the compiler."""
 
+from dataclasses import replace
+
 import pytest
 from cuda_support import programs
 from cuda_support.nvrtc import compile_program
@@ -17,6 +19,7 @@ from axisfold.ir import build
 from axisfold.ir.expr import Broadcast, Cast, Compare, Load, Ramp, Var
 from axisfold.ir.stmt import Barrier, If, Kernel, Let, Seq, Shuffle, Store
 from axisfold.ir.verify import verify
+from axisfold.target import Target
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_120")
 DTYPES = [d for d in SUPPORTED.values() if not d.is_complex]
@@ -335,3 +338,9 @@ def test_what_newer_gpus_have_instructions_for():
         text = emit_program(program.kernel)
         assert "max.NaN.f32" in text
         compile_program(text, "sm_120")
+
+
+def test_a_target_whose_gpu_is_found_later_has_what_that_gpu_has():
+    found = replace(Target("cuda"), arch="sm_90")
+    assert found == Target("cuda", arch="sm_90")
+    assert (found.max_cluster, found.vector_bytes) == (8, 16)
