@@ -23,23 +23,7 @@ def test_tails(form, dtype):
         like = [
             np.empty(np.shape(w), b.dtype.stored) for w, b in zip(wanted, args[1:], strict=True)
         ]
-        check(run_of(function, a, like, args, dtype), wanted, args, extent)
-
-
-def run_of(function, a, like, args, dtype):
-    if str(args[-1].dtype) == "bfloat16":  # the component of an argmax that is an element
-        import torch
-        from gpu_support.device import on_device
-
-        outputs = [torch.full(like[0].shape, 77, dtype=torch.int32, device="cuda"),
-                   torch.full(like[1].shape, 77, dtype=torch.bfloat16, device="cuda")]  # fmt: skip
-        function(on_device(a, dtype), *outputs)
-        return [outputs[0].cpu().numpy(), outputs[1].cpu().view(torch.int16).numpy().view("u2")]
-    return run(function, [a], like, [dtype])
-
-
-def check(found, wanted, args, extent):
-    for one, expected, tensor in zip(found, wanted, args[1:], strict=True):
-        np.testing.assert_array_equal(
-            numbers(one, str(tensor.dtype)), expected, err_msg=f"extent {extent}"
-        )
+        kinds = [str(b.dtype) for b in args[1:]]
+        found = run(function, [a], like, [dtype], kinds)
+        for one, expected, kind in zip(found, wanted, kinds, strict=True):
+            np.testing.assert_array_equal(numbers(one, kind), expected, f"extent {extent}")

@@ -40,17 +40,34 @@ class _Strided:
         }
 
 
-def run(function, inputs, outputs, dtypes=()):
-    """Call a function; return its outputs, which are like the given ones, as NumPy arrays."""
-    kinds = dtypes or [""] * len(inputs)
-    given = [on_device(a, d) for a, d in zip(inputs, kinds, strict=True)]
-    results = [on_device(np.full(o.shape, 77, o.dtype)) for o in outputs]
-    function(*given, *results)
-    return [r.read() for r in results]
+def from_device(array):
+    """Return a copy as a NumPy array; bfloat16 as its bits."""
+    if isinstance(array, DeviceArray):
+        return array.read()
+    import torch
+
+    return array.view(torch.int16).cpu().numpy().view("uint16")
 
 
-def run_kernel(kernel, arrays):
-    """Run a kernel of constant extents at the level of threads; return its outputs."""
+def run(function, inputs, outputs, dtypes=(), results=()):
+    """Call a function; return its outputs as NumPy arrays.
+
+    ``outputs`` have the shapes and dtypes of the outputs, whose values are overwritten with
+    nonsense.  ``dtypes`` and ``results`` name the element types where there is bfloat16.
+    """
+    given = _all_on_device(inputs, dtypes)
+    found = _all_on_device([np.full(o.shape, 77, o.dtype) for o in outputs], results)
+    function(*given, *found)
+    return [from_device(array) for array in found]
+
+
+def _all_on_device(arrays, dtypes):
+    kinds = dtypes or [""] * len(arrays)
+    return [on_device(a, kind) for a, kind in zip(arrays, kinds, strict=True)]
+
+
+def run_kernel(kernel, arrays, extents=None):
+    """Run a kernel at the level of threads, with values of its extents; return its outputs."""
     entries = {
         launch: Entry(cuda.symbol(kernel, launch), *cuda.launch_parameters(kernel, launch))
         for launch in cuda.launches(kernel)
@@ -58,5 +75,5 @@ def run_kernel(kernel, arrays):
     device = driver.device(0)
     program = Program(kernel, cuda.emit_program(kernel), device.arch, entries)
     given = [on_device(a) for a in arrays]
-    program.configure({}, device).run([a.base for a in given], 0)
+    program.configure(extents or {}, device).run([a.base for a in given], 0)
     return [given[kernel.params.index(b)].read() for b in kernel.outputs]
