@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, overload
 
 from axisfold.codegen import c, cuda
@@ -270,7 +270,7 @@ def cuda_program(ir: Kernel, target: Target) -> CudaProgram:
 
 
 def _cuda(schedule: Schedule, args: Sequence[Any], name: str, target: Target) -> CudaFunction:
-    chosen = target if target.arch else replace(target, arch=this_arch())
+    chosen = target if target.arch else target.with_arch(this_arch())
 
     def version(*, any_layout: bool) -> Version:
         def lowered() -> Kernel:

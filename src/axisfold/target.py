@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from axisfold.errors import UnsupportedError
@@ -57,8 +57,6 @@ class Target:
 
     def __post_init__(self) -> None:
         number = _arch_number(self.arch) if self.kind == "cuda" and self.arch else 0
-        if self.kind == "cuda" and not self.arch:
-            return  # what it has is known once the GPU is
         # The simulator has what an sm_90 has.
         known = 90 if self.kind == "sim" else number
         own = {
@@ -74,6 +72,11 @@ class Target:
     def has_threads(self) -> bool:
         """Whether programs are launched on blocks of threads."""
         return self.kind in ("sim", "cuda")
+
+    def with_arch(self, arch: str) -> Target:
+        """Return the target for an architecture, with all that this has."""
+        is_plain = self == Target(self.kind)
+        return Target(self.kind, arch=arch) if is_plain else replace(self, arch=arch)
 
     def limit(self, tag: str) -> int:
         """Return how many values a hardware index such as ``threadIdx.x`` may have."""

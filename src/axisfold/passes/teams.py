@@ -248,7 +248,7 @@ def choose_style(reduce: AllReduce, team: Team) -> str:
     """
     in_order = team.is_in_order or not reduce.combiner.is_ordered
     is_one_warp = team.size <= WARP and (team.size & (team.size - 1) == 0 or team.groups == 1)
-    fills = team.size > WARP and (team.fills_warps or team.groups == 1)
+    fills = WARP < team.size <= WARP * WARP and (team.fills_warps or team.groups == 1)
     reasons = {
         "shuffle": ""
         if team.is_contiguous and in_order and is_one_warp

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA C++: programs written by hand for threads, as text and through the compiler."""
 
-from dataclasses import replace
-
 import pytest
 from cuda_support import programs
 from cuda_support.nvrtc import compile_program
@@ -341,6 +339,6 @@ def test_what_newer_gpus_have_instructions_for():
 
 
 def test_a_target_whose_gpu_is_found_later_has_what_that_gpu_has():
-    found = replace(Target("cuda"), arch="sm_90")
+    found = Target("cuda").with_arch("sm_90")
     assert found == Target("cuda", arch="sm_90")
     assert (found.max_cluster, found.vector_bytes) == (8, 16)
