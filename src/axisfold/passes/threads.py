@@ -9,10 +9,10 @@ from typing import Final
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import Allocate, AllReduce, Barrier, Shuffle, Stmt, Ticket
+from axisfold.ir.threads import TAGS as TAGS
+from axisfold.ir.threads import UNITS as UNITS
 from axisfold.ir.walk import post_order
 
-UNITS: Final = ("blockIdx", "clusterCtaIdx", "threadIdx")
-TAGS: Final = tuple(f"{unit}.{axis}" for unit in UNITS for axis in "xyz")
 SHARED_SCOPES: Final = ("shared", "cluster", "warp")
 
 

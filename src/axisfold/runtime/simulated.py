@@ -10,7 +10,7 @@ from typing import Any
 from axisfold import sim
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
-from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
+from axisfold.runtime.binding import LayoutMismatch, bind_layout, carry_over, check_arrays
 from axisfold.sim.observer import Observer
 from axisfold.target import Target
 
@@ -24,14 +24,7 @@ class Program:
 
     def scalars(self, values: Mapping[Var, int]) -> dict[Var, int]:
         """Return the values of extents and strides under the variables of the program."""
-        return {
-            new: values[old]
-            for before, after in zip(self.ir.params, self.device.params, strict=True)
-            for old, new in zip(
-                (*before.shape, *before.strides), (*after.shape, *after.strides), strict=True
-            )
-            if isinstance(old, Var) and isinstance(new, Var)
-        }
+        return carry_over(self.ir, self.device, values)
 
 
 @dataclass(frozen=True, slots=True)
