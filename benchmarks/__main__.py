@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks from the terminal: ``python -m benchmarks cpu [--only …] [--json F]``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+from benchmarks.cases import CASES
+from benchmarks.cpu import Outcome, measure, prepare
+from benchmarks.measure import machine
+from benchmarks.peers import NAMES, installed
+from benchmarks.report import chart, summary, svg, table
+
+from axisfold.config import config
+
+
+def _arguments(given: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("what", choices=["cpu"])
+    parser.add_argument("--only", default="", help="regular expression that names must contain")
+    parser.add_argument(
+        "--group", default="memory,small", help="of memory, small, curve (default: memory,small)"
+    )
+    parser.add_argument("--peers", default=",".join(NAMES), help="libraries, or none")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the large arrays")
+    parser.add_argument("--threads", type=int, default=config.threads)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--no-check", action="store_true", help="do not check values")
+    parser.add_argument("--json", type=Path, help="write the figures to a file")
+    parser.add_argument("--svg", type=Path, help="write the chart to a file")
+    return parser.parse_args(given)
+
+
+def main(given: list[str]) -> int:
+    """Measure and print; the status is 1 if a value of axisfold's is wrong."""
+    options = _arguments(given)
+    prepare(options.threads)
+    wanted = tuple(n for n in options.peers.split(",") if n in NAMES)
+    peers = installed(options.threads, wanted)
+    print(f"{machine()}; threads {options.threads}; scale {options.scale}")
+    print(f"command: python -m benchmarks {' '.join(given)}\n")
+    outcomes: list[Outcome] = []
+    for case in CASES:
+        if case.group not in options.group.split(",") or not re.search(options.only, case.name):
+            continue
+        print(f"  {case.name}", file=sys.stderr, flush=True)
+        outcomes.append(
+            measure(case, peers, options.scale, options.repeats, check=not options.no_check)
+        )
+    print(table(outcomes))
+    print(chart(outcomes))
+    print(summary(outcomes))
+    if options.json:
+        options.json.write_text(json.dumps([o.as_json() for o in outcomes], indent=1) + "\n")
+    if options.svg:
+        options.svg.write_text(svg(outcomes))
+    return int(any("axisfold" in o.wrong for o in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measuring one case: axisfold, its peers and the limit, interleaved round by round."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from benchmarks.cases import Case, expected, is_right, ours
+from benchmarks.peers import Peer
+from benchmarks.sweep import Sweep, span
+
+from axisfold.config import config
+
+OURS: Final = "axisfold"
+# Threads of other libraries wait awake for a moment; nobody is timed beside them.
+PAUSE: Final = 0.05
+SMALL_CALLS: Final = 2000
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one case took.
+
+    Attributes
+    ----------
+    name, group, goal, nbytes
+        The case, and how many bytes its inputs lie in.
+    limit
+        Seconds of the fastest sweep over them; 0 for small cases.
+    seconds
+        Best time of each library.
+    wrong
+        Libraries whose result is not right to a few units in the last place of the dtype.
+    first
+        Seconds that axisfold's first call took longer than later ones: planning and compiling.
+    """
+
+    name: str
+    group: str
+    goal: float
+    nbytes: int
+    limit: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    first: float = 0.0
+
+    def share(self, library: str) -> float:
+        """Return the share of the limit that a library reaches."""
+        return self.limit / self.seconds[library]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the outcome as plain data."""
+        return asdict(self)
+
+
+def measure(
+    case: Case, peers: Mapping[str, Peer], scale: float, repeats: int, *, check: bool
+) -> Outcome:
+    """Measure a case; every round times the limit and each library once."""
+    arrays = case.data(scale if case.group == "memory" else 1.0)
+    sweep = None if case.group == "small" else Sweep(arrays)
+    nbytes = sum(span(a)[1] for a in arrays)
+    outcome = Outcome(case.name, case.group, case.goal, nbytes)
+    function = ours(case.op)
+    rivals: dict[str, Callable[[], Any]] = {}
+    if function is not None:
+        rivals[OURS] = lambda: function(*arrays, case.axis)
+    for name, peer in peers.items():
+        if case.op in peer.operations:
+            taken = [peer.take(a) for a in arrays]
+            operation = peer.operations[case.op]
+            rivals[name] = lambda f=operation, t=taken: f(*t, case.axis)
+    wanted = expected(case.op, arrays, case.axis) if check else None
+    rivals, first = _warmed(rivals, wanted, arrays[0].dtype, outcome)
+    calls = SMALL_CALLS if case.group == "small" else 1
+    best = dict.fromkeys(rivals, float("inf"))
+    for _ in range(repeats):
+        if sweep is not None:
+            sweep.round()
+        for name, rival in rivals.items():
+            time.sleep(PAUSE)
+            best[name] = min(best[name], _timed(rival, calls))
+    outcome.limit = 0.0 if sweep is None else sweep.best
+    outcome.seconds = best
+    outcome.first = max(first - best.get(OURS, first), 0.0)
+    return outcome
+
+
+def _warmed(
+    rivals: Mapping[str, Callable[[], Any]], wanted: Any, dtype: Any, outcome: Outcome
+) -> tuple[dict[str, Callable[[], Any]], float]:
+    """Run everyone once: return those that can, and how long axisfold's first call took."""
+    able, first = {}, 0.0
+    for name, rival in rivals.items():
+        start = time.perf_counter()
+        try:
+            result = rival()
+        except (NotImplementedError, TypeError, ValueError, RuntimeError):
+            if name == OURS:
+                raise
+            continue
+        if name == OURS:
+            first = time.perf_counter() - start
+        if wanted is not None and not is_right(result, wanted, dtype):
+            outcome.wrong.append(name)
+        able[name] = rival
+    return able, first
+
+
+def _timed(function: Callable[[], Any], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        function()
+    return (time.perf_counter() - start) / calls
+
+
+def prepare(threads: int) -> None:
+    """Set the number of threads, and load the compiler so that no case pays for it."""
+    config.threads = threads
+    function = ours("sum")
+    if function is not None:
+        function(np.ones((2, 3, 4, 5), np.int16), (0, 2))
