@@ -30,12 +30,12 @@ if TYPE_CHECKING:
         sum,
         var,
     )
+    from axisfold.api.reducers import Reducer
     from axisfold.build import Function, build, lower
     from axisfold.config import config
     from axisfold.dtypes import highest, lowest
     from axisfold.errors import AxisfoldError
     from axisfold.headers import include_dir
-    from axisfold.tensor.reducer import Reducer
 
 __version__ = "0.1.0"
 
@@ -56,7 +56,7 @@ _HOMES: Final = {
     "lowest": "axisfold.dtypes",
     "AxisfoldError": "axisfold.errors",
     "include_dir": "axisfold.headers",
-    "Reducer": "axisfold.tensor.reducer",
+    "Reducer": "axisfold.api.reducers",
 }  # fmt: skip
 
 __all__ = [

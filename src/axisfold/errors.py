@@ -51,6 +51,10 @@ class ArgumentError(UserError, ValueError):
     """An argument has a value that the call cannot take."""
 
 
+class KeywordError(UserError, TypeError):
+    """A call has no such keyword argument."""
+
+
 class DTypeError(UserError, TypeError):
     """A dtype is unknown, unsupported here, or not the one a kernel was built for."""
 

@@ -66,7 +66,7 @@ def refused(call, error, message):
         ((1, -1), "A302", "axis (1, -1) names an axis twice. Name each axis once."),
         ([0, -2], "A302", "axis [0, -2] names an axis twice. Name each axis once."),
         (1.0, "A303", "axis 1.0 is not an integer. Use an integer or a tuple of them."),
-        ("0", "A303", "axis '0' is not an integer. Use an integer or a tuple of them."),
+        (("0",), "A303", "axis '0' is not an integer. Use an integer or a tuple of them."),
         (True, "A303", "axis True is not an integer. Use an integer or a tuple of them."),
         ((0, True), "A303", "axis True is not an integer. Use an integer or a tuple of them."),
         ((None,), "A303", "axis None is not an integer. Use an integer or a tuple of them."),

@@ -36,10 +36,13 @@ def normalize_axes(axis: Any, rank: int) -> frozenset[int]:
                 raise TypeError
             position = operator.index(item)
         except TypeError:
+            is_pattern = isinstance(item, str) and "->" in item
             raise AxisError(
                 f"axis {item!r} is not an integer.",
                 code="A303",
-                hint="Use an integer or a tuple of them.",
+                hint="Patterns are for axisfold.fold(x, name, pattern)."
+                if is_pattern
+                else "Use an integer or a tuple of them.",
             ) from None
         if not -rank <= position < rank:
             valid = f"from {-rank} to {rank - 1}" if rank else "none: it has no axes"

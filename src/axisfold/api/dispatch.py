@@ -14,8 +14,9 @@ from axisfold.api.arguments import as_array, member_of, wanted_dtype
 from axisfold.api.catalog import Row
 from axisfold.api.device import run_on_device
 from axisfold.api.fold import Launch, Layout, Planned, bind, plan_fold
+from axisfold.api.patterns import apply_pattern
 from axisfold.dtypes import parse
-from axisfold.errors import ArgumentError
+from axisfold.errors import ArgumentError, KeywordError
 from axisfold.plan.planner import HOST
 from axisfold.runtime.placement import is_on_gpu
 from axisfold.target import Target
@@ -144,7 +145,14 @@ def _plan_named(
     return plan_fold(arrays, [member], axis, [row.name] if needs else [], target)
 
 
-def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+def fold(
+    x: Any,
+    reducer: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    dtype: Any = None,
+    **sizes: int,
+) -> Any:
     """Fold arrays with any reducer.
 
     Parameters
@@ -155,12 +163,16 @@ def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: 
     reducer : str, Reducer, or list of these
         Name of a reduction of the catalogue, or your own.  A list is folded in one read of
         memory and gives a named tuple of results.
-    axis : None, int or tuple of int
-        Folded axes; None for all, ``()`` for none (each element is folded by itself).
+    axis : None, int, tuple of int, or str
+        Folded axes; None for all, ``()`` for none (each element is folded by itself).  A pattern
+        names all axes of the inputs, and after ``->`` those to keep: ``"b h w c -> b c"``.
     keepdims : bool
         Leave the folded axes in the result with extent 1.
     dtype : dtype-like
         Dtype of the result, where the reduction has a choice.
+    **sizes : int
+        Extents of axes that a pattern names, where an axis of an input is split into several:
+        ``"b (h p) -> b h", p=2``.
 
     Returns
     -------
@@ -173,22 +185,38 @@ def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: 
     ------
     ArgumentError
         ``A304`` no array, ``A305`` unknown reduction, ``A306`` no reducer, ``A309`` a masked
-        array, ``A310`` no input.
+        array, ``A310`` no input, ``A331`` a pattern that cannot be read, ``A334`` arguments that
+        do not go with a pattern.
     AxisError
-        ``A301`` out of range, ``A302`` named twice, ``A303`` not an integer.
+        ``A301`` out of range, ``A302`` named twice, ``A303`` not an integer, ``A332`` a name of
+        a pattern that stands for no axis.
     DTypeError
         ``D101`` unsupported dtype, ``D301`` no such reduction of complex elements.
     EmptyError
         ``A308``: a reduction without identity folds no elements.
+    KeywordError
+        ``A335``: an unknown keyword argument.
     ReducerError
         The reducer does not fit the inputs.
+    ShapeError
+        ``A307`` inputs that do not broadcast, ``A333`` an extent that does not fit a pattern.
 
     Examples
     --------
     >>> import numpy as np, axisfold
     >>> axisfold.fold(np.arange(6.0).reshape(2, 3), ["min", "max"], axis=1)
     FoldResult(min=array([0., 3.]), max=array([2., 5.]))
+    >>> axisfold.fold(np.arange(12.0).reshape(1, 3, 4), "sum", "batch h (w p) -> w h", p=2)
+    array([[ 1.,  9., 17.],
+           [ 5., 13., 21.]])
     """
+    if isinstance(axis, str):
+        views, recipe = apply_pattern(axis, x if isinstance(x, tuple) else (x,), sizes)
+        if keepdims:
+            raise _no_keepdims(axis)
+        return recipe.arrange(fold(views, reducer, recipe.axes, dtype=dtype))
+    if sizes:
+        raise _unknown_keyword(sizes)
     inputs = x if isinstance(x, tuple) else (x,)
     items = list(reducer) if isinstance(reducer, list) else [reducer]
     if not items:
@@ -214,6 +242,24 @@ def fold(x: Any, reducer: Any, axis: Any = None, keepdims: bool = False, dtype: 
     if key is not None and all(a is b for a, b in zip(arrays, inputs, strict=True)):
         _remember(key, launch)
     return launch(*arrays)
+
+
+def _no_keepdims(pattern: str) -> ArgumentError:
+    return ArgumentError(
+        f"fold was given keepdims=True and the pattern {pattern!r}.",
+        code="A334",
+        hint="The pattern says which axes stay: write 1 in the place of a folded one.",
+    )
+
+
+def _unknown_keyword(sizes: dict[str, int]) -> KeywordError:
+    name = next(iter(sizes))
+    return KeywordError(
+        f"fold has no argument {name!r}, and its axes are not given by a pattern, in which "
+        f"{name}={sizes[name]!r} were the extent of an axis.",
+        code="A335",
+        hint='A pattern is a string such as "b (h p) -> b h".',
+    )
 
 
 def _fold_key(
