@@ -24,25 +24,25 @@ def _payload(node: Node) -> tuple[object, ...]:
     """What a node is apart from its children."""
     if isinstance(node, Const):
         return (node.dtype, bit_pattern(node.value, node.dtype))
-    values = tuple(getattr(node, name) for name in plain_fields(type(node)))
-    shape = tuple(
-        len(v) if isinstance(v := getattr(node, name), tuple) else v is None
-        for name in node.child_fields
-    )
-    return (*values, *shape)
+    values = [getattr(node, name) for name in plain_fields(type(node))]
+    for name in node.child_fields:
+        child = getattr(node, name)
+        if child is None or isinstance(child, tuple):
+            values.append(None if child is None else len(child))
+    return tuple(values)
 
 
 def structural_equal(a: Node, b: Node) -> bool:
     """Return whether two nodes are the same tree."""
+    if structural_hash(a) != structural_hash(b):
+        return False
     stack = [(a, b)]
     same: set[tuple[int, int]] = set()
     while stack:
         x, y = stack.pop()
         if x is y or (id(x), id(y)) in same:
             continue
-        if type(x) is not type(y) or isinstance(x, Var):
-            return False
-        if structural_hash(x) != structural_hash(y) or _payload(x) != _payload(y):
+        if type(x) is not type(y) or isinstance(x, Var) or _payload(x) != _payload(y):
             return False
         same.add((id(x), id(y)))
         stack.extend(zip(children(x), children(y), strict=True))

@@ -18,7 +18,7 @@ from axisfold.ir.buffer import Buffer
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import CacheHint, Expr, Node, Var
 
-LoopKind = Literal["serial", "parallel", "vectorized", "unrolled", "bound"]
+LoopKind = Literal["serial", "rolled", "parallel", "vectorized", "unrolled", "bound"]
 Level = Literal["warp", "block", "cluster", "grid"]
 ShuffleMode = Literal["down", "xor", "index"]
 WARP = 32
@@ -28,7 +28,8 @@ WARP = 32
 class For(Node):
     """``for var in [min, min + extent)``; leaves early once ``stop`` holds before a round.
 
-    The rounds of a ``bound`` loop are the threads or blocks of the hardware index ``thread``.
+    The rounds of a ``bound`` loop are the threads or blocks of the hardware index ``thread``.  A
+    ``rolled`` loop is a serial one that runs rarely: no compiler below shall unroll it.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("min", "extent", "stop", "body")

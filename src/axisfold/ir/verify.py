@@ -178,7 +178,7 @@ class _Verifier:
             self.expr(end, loop)
             self.require(end.dtype == loop.var.dtype, "a loop's ends differ in dtype", loop)
         if self.level != "loops":
-            kinds = ("serial", "parallel") if self.level == "device" else ("serial",)
+            kinds = ("serial", "rolled", *(("parallel",) if self.level == "device" else ()))
             self.require(loop.kind in kinds, f"a loop is still {loop.kind}", loop)
             nests = loop.kind == "parallel" and self.is_parallel
             self.require(not nests, "a parallel loop lies inside another", loop)

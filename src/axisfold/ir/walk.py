@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
+from operator import attrgetter, is_
 from typing import Any, TypeVar, cast
 
 from axisfold.ir.expr import Expr, Node, Var
@@ -12,12 +13,34 @@ from axisfold.ir.expr import Expr, Node, Var
 N = TypeVar("N", bound=Node)
 
 
+_getters: dict[type[Any], Callable[[Any], tuple[Node, ...]] | None] = {}
+
+
+def _getter(cls: type[Any]) -> Callable[[Any], tuple[Node, ...]] | None:
+    """Return what reads the children of a class whose fields all hold one node each, else None."""
+    kinds = {f.name: f.type for f in fields(cls)} if is_dataclass(cls) else {}
+    if any(kinds.get(name) not in ("Expr", "Stmt") for name in cls.child_fields):
+        return None
+    if len(cls.child_fields) > 1:
+        return attrgetter(*cls.child_fields)
+    only = attrgetter(cls.child_fields[0])
+    return lambda node: (only(node),)
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """Return the child nodes in evaluation order."""
-    if not node.child_fields:
+    names = node.child_fields
+    if not names:
         return ()
+    cls = type(node)
+    try:
+        getter = _getters[cls]
+    except KeyError:
+        getter = _getters[cls] = _getter(cls)
+    if getter is not None:
+        return getter(node)
     found: list[Node] = []
-    for name in node.child_fields:
+    for name in names:
         value = getattr(node, name)
         if isinstance(value, tuple):
             found.extend(value)
@@ -82,10 +105,20 @@ def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
     The rule returns its argument to leave a node as it is.  A shared subtree is visited once.
     """
     done: dict[int, Node] = {}
-    for node in post_order(root):
+    stack: list[Node] = [root]
+    while stack:
+        node = stack[-1]
+        if id(node) in done:
+            stack.pop()
+            continue
         old = children(node)
-        new = rebuild(node, [done[id(child)] for child in old]) if old else node
-        done[id(node)] = rule(new)
+        missing = [child for child in old if id(child) not in done]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        new = [done[id(child)] for child in old]
+        done[id(node)] = rule(node if all(map(is_, new, old)) else rebuild(node, new))
     return cast("N", done[id(root)])
 
 

@@ -48,7 +48,7 @@ MAX_STORES = 512
 FEW_ROUNDS = 4
 
 # Loops that can be split; a vectorized or unrolled one needs its constant extent.
-_SPLIT: Final = ("serial", "parallel")
+_SPLIT: Final = ("serial", "rolled", "parallel")
 
 
 def partition_loops(kernel: Kernel) -> Kernel:
@@ -116,7 +116,7 @@ class _Partition(StmtRewriter):
         interior = For(loop.var, loop.min, first, loop.kind, _without(loop.body, set(edges)))
         rest = self._last(loop, guards) - first
         is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
-        kind: LoopKind = "serial" if is_short else loop.kind
+        kind: LoopKind = "rolled" if is_short or loop.kind == "serial" else loop.kind
         tail = For(loop.var, loop.min + first, rest, kind, _rolled(loop.body))
         self.copies *= 2
         halves = [super(_Partition, self).visit_for(h) for h in (interior, renamed_loops(tail))]
@@ -232,10 +232,10 @@ def _covers(stmt: Stmt, guard: Expr) -> bool:
 
 
 def _rolled(stmt: Stmt) -> Stmt:
-    """Return a tail's body with its unrolled loops serial: it runs once, and code has a price."""
+    """Return a tail's body with its loops rolled: it runs once, and code has a price."""
+    kinds = ("serial", "unrolled")
     return rewrite(
-        stmt,
-        lambda n: replace(n, kind="serial") if isinstance(n, For) and n.kind == "unrolled" else n,
+        stmt, lambda n: replace(n, kind="rolled") if isinstance(n, For) and n.kind in kinds else n
     )
 
 

@@ -152,14 +152,14 @@ def test_a_kernel_without_nests_comes_back_as_it_is():
     assert serialize_nested(kernel) is kernel
 
 
-def test_partition_keeps_the_interior_parallel_and_the_short_tail_serial():
+def test_partition_keeps_the_interior_parallel_and_the_short_tail_rolled():
     A, B, s = row_sum()
     outer, inner = s[B].split(B.op.axis[0], 8)
     s[B].reorder(outer, B.op.reduce_axis[0], inner)
     s[B].vectorize(inner)
     s[B].parallel(outer)
     kernel = device(lower(s, [A, B]))
-    assert [k for name, k in loops(kernel) if name == "i.outer"] == ["parallel", "serial"]
+    assert [k for name, k in loops(kernel) if name == "i.outer"] == ["parallel", "rolled"]
 
 
 def test_memory_stays_inside_a_parallel_loop():

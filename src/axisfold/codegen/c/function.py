@@ -159,7 +159,7 @@ class _Function:
         low = self._named(loop, "start", x.bound(loop.min))
         end = x.bound(build.binary("add", loop.min, loop.extent))
         end = self._named(loop, "end", end)
-        if loop.kind != "serial":
+        if loop.kind == "parallel":
             lines.comment(f"{loop.kind}: the rounds do not depend on each other")
         outer = x.bounds
         with self.names.block():

@@ -213,7 +213,7 @@ class _Launch:
         written = tuple(_written(stmt))
         if written and written != self.computing:
             axis = ""
-            if isinstance(stmt, For) and stmt.kind == "serial":
+            if isinstance(stmt, For) and stmt.kind in ("serial", "rolled"):
                 axis = f" over {stmt.var.name}"
             self.lines.comment(f"{', '.join(b.name for b in written)}{axis}")
             self.computing = written
@@ -225,6 +225,8 @@ class _Launch:
         kind = value_type(loop.var.dtype)
         if loop.kind == "unrolled" or self._indexes_registers(loop):
             lines.emit("#pragma unroll")
+        elif loop.kind == "rolled":
+            lines.emit("#pragma unroll 1")
         outer = x.bounds
         with self.names.block():
             var = self.names.fresh(loop.var.name)

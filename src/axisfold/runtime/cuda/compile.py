@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +18,8 @@ from axisfold.errors import CompileError, UnsupportedError
 from axisfold.runtime.cuda.disk import DiskCache
 from axisfold.runtime.cuda.driver import missing_extra
 
-_OPTIONS: Final = (*OPTIONS, "--ptxas-options=-v")
+# Without what belongs to textures, cooperative groups and launches from a device.
+_OPTIONS: Final = (*OPTIONS, "-minimal", "--ptxas-options=-v")
 _FORMAT: Final = "1"
 _CONTEXT_LINES: Final = 2
 
@@ -31,22 +33,26 @@ class Cubin:
 
     Attributes
     ----------
-    arch
-        What it was compiled for.
+    source, arch
+        What was compiled, and for what.
     code
         The ELF file.
     report
-        What the assembler says of each kernel.
+        What the assembler says of each kernel; "" if NVRTC had the code in a cache of its own.
     """
 
+    source: str
     arch: str
     code: bytes
     report: str
 
     def info(self) -> dict[str, KernelInfo]:
         """Return the resources of each kernel by its symbol."""
+        report = self.report
+        if not report:  # a program that NVRTC has not seen: the time stands in a comment
+            report = _assembled(_nvrtc(), f"{self.source}\n// {time.time_ns()}\n", self.arch)[1]
         found: dict[str, KernelInfo] = {}
-        for part in re.split(r"Compiling entry function '", self.report)[1:]:
+        for part in re.split(r"Compiling entry function '", report)[1:]:
             found[part[: part.index("'")]] = KernelInfo(
                 registers=_number(r"Used (\d+) registers", part),
                 shared_bytes=_number(r"(\d+) bytes smem", part),
@@ -112,7 +118,7 @@ def compile_cuda(source: str, arch: str) -> Cubin:
         nvrtc = _nvrtc()
         key = _key(source, arch, _version(nvrtc))
         if key not in _memory:
-            _memory[key] = _from_disk(key, arch) or _compile(nvrtc, key, source, arch)
+            _memory[key] = _from_disk(key, source, arch) or _compile(nvrtc, key, source, arch)
         return _memory[key]
 
 
@@ -131,13 +137,13 @@ def _disk() -> DiskCache | None:
     return None if config.cache_dir is None else DiskCache(config.cache_dir / "cuda")
 
 
-def _from_disk(key: str, arch: str) -> Cubin | None:
+def _from_disk(key: str, source: str, arch: str) -> Cubin | None:
     disk = _disk()
     entry = None if disk is None else disk.get(key)
     if entry is None:
         return None
     report, _, code = entry.partition(b"\0")
-    return Cubin(arch, code, report.decode())
+    return Cubin(source, arch, code, report.decode())
 
 
 def _compile(nvrtc: Any, key: str, source: str, arch: str) -> Cubin:
@@ -149,6 +155,15 @@ def _compile(nvrtc: Any, key: str, source: str, arch: str) -> Cubin:
             code="X307",
             hint=f"Use one of {', '.join(known)}, or another version of nvidia-cuda-nvrtc.",
         )
+    code, report = _assembled(nvrtc, source, arch)
+    disk = _disk()
+    if disk is not None:
+        disk.put(key, report.encode() + b"\0" + code)
+    return Cubin(source, arch, code, report)
+
+
+def _assembled(nvrtc: Any, source: str, arch: str) -> tuple[bytes, str]:
+    """Return the code of a program, and what the assembler says of it."""
     program = _call(nvrtc.nvrtcCreateProgram, source.encode(), b"axisfold.cu", 0, [], [])
     try:
         options = [f"--gpu-architecture={arch}".encode(), *(o.encode() for o in _OPTIONS)]
@@ -156,13 +171,9 @@ def _compile(nvrtc: Any, key: str, source: str, arch: str) -> Cubin:
         log = _text(nvrtc, program)
         if status:
             raise _refusal(source, arch, log or status.name)
-        code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        return _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program), log
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    disk = _disk()
-    if disk is not None:
-        disk.put(key, log.encode() + b"\0" + code)
-    return Cubin(arch, code, log)
 
 
 def _refusal(source: str, arch: str, log: str) -> CompileError:
