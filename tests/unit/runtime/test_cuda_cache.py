@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,11 @@ def test_spills_are_reported(folder):
     info = compile_cuda(source, "sm_90").info()["k"]
     assert info.registers <= 32
     assert min(info.spilled_bytes, info.reloaded_bytes, info.stack_bytes) > 0
+
+
+def test_resources_of_a_kernel_that_nvrtc_had_in_its_cache(folder):
+    cubin = compile_cuda(SOURCE, "sm_90")
+    assert replace(cubin, report="").info() == cubin.info()
 
 
 def test_refused_source_is_shown_with_its_lines(folder):

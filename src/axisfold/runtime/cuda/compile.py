@@ -49,8 +49,9 @@ class Cubin:
     def info(self) -> dict[str, KernelInfo]:
         """Return the resources of each kernel by its symbol."""
         report = self.report
-        if not report:  # a program that NVRTC has not seen: the time stands in a comment
-            report = _assembled(_nvrtc(), f"{self.source}\n// {time.time_ns()}\n", self.arch)[1]
+        if not report:  # one more variable makes it a program that NVRTC has not seen
+            unseen = f"{self.source}\n__device__ int axisfold_{time.time_ns()};\n"
+            report = _assembled(_nvrtc(), unseen, self.arch)[1]
         found: dict[str, KernelInfo] = {}
         for part in re.split(r"Compiling entry function '", report)[1:]:
             found[part[: part.index("'")]] = KernelInfo(
