@@ -55,6 +55,10 @@ class KeywordError(UserError, TypeError):
     """A call has no such keyword argument."""
 
 
+class ArgumentTypeError(UserError, TypeError):
+    """An argument is of a type that the call does not take."""
+
+
 class DTypeError(UserError, TypeError):
     """A dtype is unknown, unsupported here, or not the one a kernel was built for."""
 

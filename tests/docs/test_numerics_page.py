@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import axisfold
-from axisfold.api.arguments import member_of
+from axisfold.api.arguments import item_of, member_of
 from axisfold.api.catalog import CATALOG
 from axisfold.dtypes import parse
 from axisfold.tensor.trace import trace
@@ -35,7 +35,8 @@ def tables():
 def result_dtype(name, dtype):
     """Return the dtype of a result, or the code of the error; tests/numeric runs all of them."""
     try:
-        return str(trace([member_of(name, parse(dtype), None)[0]], [parse(dtype)]).results[0].dtype)
+        member = member_of(item_of(name), parse(dtype), None)
+        return str(trace([member], [parse(dtype)]).results[0].dtype)
     except axisfold.AxisfoldError as error:
         return error.code
 

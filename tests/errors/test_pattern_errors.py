@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import axisfold as af
-from axisfold.errors import ArgumentError, AxisError, KeywordError, ShapeError
+from axisfold.errors import ArgumentError, ArgumentTypeError, AxisError, KeywordError, ShapeError
 
 X = np.zeros((2, 3, 4, 5))
 SIDES = 'Write "axes of the input -> axes to keep".'
@@ -224,7 +224,7 @@ def test_the_named_functions_take_no_patterns():
         "axis 'a b -> a' is not an integer. Patterns are for axisfold.fold(x, name, pattern). "
         "[axisfold-A303]"
     )
-    with pytest.raises(AxisError) as caught:
+    with pytest.raises(ArgumentTypeError) as caught:
         af.mean(np.ones((2, 3)), "a b -> a")
     assert str(caught.value) == text
 

@@ -49,9 +49,10 @@ def test_the_first_fold_loads_the_compiler():
 
 def test_public_names():
     import axisfold
+    from axisfold.api.catalog import CATALOG
 
     names = dir(axisfold)
-    assert len(names) <= 40
+    assert len(set(names) - set(CATALOG)) <= 40
     assert names == sorted(axisfold.__all__)
     for name in names:
         assert not name.startswith("_")
@@ -73,13 +74,12 @@ def test_functions_know_their_names_and_signatures():
     import inspect
 
     import axisfold
-    from axisfold.api.catalog import CATALOG
+    from axisfold.api.catalog import CATALOG, PARAMETERS
 
     for name, row in CATALOG.items():
         function = getattr(axisfold, name)
         assert (function.__name__, function.__module__) == (name, "axisfold")
         assert function.__doc__.startswith(row.summary)
-        parameters = list(inspect.signature(function).parameters)
-        more = ["dtype"] if row.takes_dtype else []
-        more += ["correction", "ddof"] if row.takes_correction else []
-        assert parameters == ["x", "axis", "keepdims", *more]
+        parameters = inspect.signature(function).parameters
+        assert list(parameters) == ["x", *(p for p in row.signature.split(", ") if p != "*")]
+        assert all(parameters[p].default == PARAMETERS[p].default for p in list(parameters)[1:])

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from axisfold.api.catalog import CATALOG, Row
+from axisfold.api.options import Item
 from axisfold.dtypes import DType, parse
-from axisfold.errors import ArgumentError, AxisError, DTypeError
+from axisfold.errors import ArgumentError, ArgumentTypeError, AxisError, DTypeError
 from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.trace import Member
 
@@ -24,11 +25,17 @@ def normalize_axes(axis: Any, rank: int) -> frozenset[int]:
     Raises
     ------
     AxisError
-        ``A301``: out of range; ``A302``: named twice; ``A303``: not an integer.
+        ``A301``: out of range; ``A302``: named twice.
+    ArgumentTypeError
+        ``A303``: not an integer.
+
+    Notes
+    -----
+    An array of no axes may be folded over axis 0 or -1, as NumPy allows.
     """
     if axis is None:
         return frozenset(range(rank))
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    given = axis if isinstance(axis, tuple) else (axis,)
     found: list[int] = []
     for item in given:
         try:
@@ -37,13 +44,15 @@ def normalize_axes(axis: Any, rank: int) -> frozenset[int]:
             position = operator.index(item)
         except TypeError:
             is_pattern = isinstance(item, str) and "->" in item
-            raise AxisError(
+            raise ArgumentTypeError(
                 f"axis {item!r} is not an integer.",
                 code="A303",
                 hint="Patterns are for axisfold.fold(x, name, pattern)."
                 if is_pattern
                 else "Use an integer or a tuple of them.",
             ) from None
+        if rank == 0 and position in (0, -1) and not isinstance(axis, tuple):
+            return frozenset()
         if not -rank <= position < rank:
             valid = f"from {-rank} to {rank - 1}" if rank else "none: it has no axes"
             raise AxisError(
@@ -121,27 +130,38 @@ def resolve_row(op: str) -> Row:
     return row
 
 
-def member_of(item: Any, dtype: DType, wanted: DType | None, **options: Any) -> tuple[Member, bool]:
-    """Return a fold's member for a name or a Reducer, and whether it needs elements.
+def item_of(given: Any) -> Item:
+    """Return a fold's item for a name or a Reducer.
 
     Raises
     ------
     ArgumentError
-        ``A306``: neither a name nor a Reducer.
+        ``A306``: neither a name nor a Reducer; ``A305``: no such name.
+    """
+    if isinstance(given, Reducer):
+        return Item(given)
+    if isinstance(given, str):
+        return Item(resolve_row(given))
+    raise ArgumentError(
+        f"{given!r} is neither the name of a reduction nor a Reducer.",
+        code="A306",
+        hint="Several reducers go in a list."
+        if isinstance(given, tuple)
+        else f"Names are {', '.join(CATALOG)}.",
+    )
+
+
+def member_of(item: Item, dtype: DType, wanted: DType | None) -> Member:
+    """Return a fold's member for an item.
+
+    Raises
+    ------
     DTypeError
         ``D301``: complex elements have no such reduction.
     """
-    if isinstance(item, Reducer):
-        return Member(item, None, wanted), False
-    if not isinstance(item, str):
-        raise ArgumentError(
-            f"{item!r} is neither the name of a reduction nor a Reducer.",
-            code="A306",
-            hint="Several reducers go in a list."
-            if isinstance(item, tuple)
-            else f"Names are {', '.join(CATALOG)}.",
-        )
-    row = resolve_row(item)
+    if isinstance(item.reduction, Reducer):
+        return Member(item.reduction, None, wanted)
+    row = item.reduction
     source = wanted or dtype
     if source.is_complex and not row.takes_complex:
         raise DTypeError(
@@ -150,10 +170,9 @@ def member_of(item: Any, dtype: DType, wanted: DType | None, **options: Any) -> 
             hint="Fold real numbers, such as abs(x).",
         )
     compute = row.compute(source)
-    result = row.result(source) if wanted is None or not row.takes_dtype else _result(row, wanted)
-    return Member(
-        row.make(**options), None if compute == dtype else compute, result
-    ), row.needs_elements
+    is_plain = wanted is None or not row.takes("dtype")
+    result = row.result(source) if is_plain else _result(row, wanted or source)
+    return Member(row.make(**dict(item.arguments)), None if compute == dtype else compute, result)
 
 
 def _result(row: Row, wanted: DType) -> DType:

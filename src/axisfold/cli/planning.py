@@ -11,8 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from axisfold.api.arguments import member_of
-from axisfold.api.fold import Planned, plan_fold
+from axisfold.api.arguments import item_of
+from axisfold.api.dispatch import plan_request
+from axisfold.api.fold import Planned
+from axisfold.api.options import Request
 from axisfold.cli.errors import CommandError
 from axisfold.dtypes import parse
 from axisfold.passes.teams import STYLES
@@ -37,13 +39,10 @@ def plan_of_shape(
     if layout not in ("C", "F"):
         raise CommandError(f"--layout {layout!r} is not an order. Use C or F.")
     chosen_target = parse_target(target)
-    element = parse(dtype)
-    like = _like(shape, element.to_numpy(), layout)
-    chosen = [member_of(op, element, None) for op in ops]
-    needs = [op for op, (_, needed) in zip(ops, chosen, strict=True) if needed]
-    members = [member for member, _ in chosen]
+    like = _like(shape, parse(dtype).to_numpy(), layout)
     goal = chosen_target if chosen_target.has_threads else HOST
-    return plan_fold([like], members, axis, needs, goal)
+    items = tuple(item_of(op) for op in ops)
+    return plan_request(Request("fold", items, axis=axis), [like], goal)
 
 
 def by_threads(planned: Planned, threads: int | None, style: str | None) -> Planned:

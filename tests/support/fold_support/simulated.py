@@ -7,8 +7,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from axisfold import sim
-from axisfold.api.dispatch import _plan_fold
+from axisfold.api.arguments import item_of
+from axisfold.api.dispatch import plan_request
 from axisfold.api.fold import input_offsets, part_offsets, scalar_values
+from axisfold.api.options import Request
 from axisfold.api.outputs import result_form
 from axisfold.target import Target
 
@@ -17,7 +19,8 @@ TARGET = Target("sim")
 
 def fold_in_sim(inputs, items, axis=None, keepdims=False, dtype=None, seed=0):
     """Return the rule's name and the results, one for each of ``items``."""
-    planned = _plan_fold(items, axis, dtype, inputs, TARGET)
+    request = Request("fold", tuple(map(item_of, items)), axis=axis, dtype=dtype)
+    planned = plan_request(request, inputs, TARGET)
     problem, plan = planned.problem, planned.plan
     program = plan.compiled.device
     axes = [*problem.kept, *problem.reduced]

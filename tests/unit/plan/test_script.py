@@ -6,18 +6,18 @@ import pytest
 
 import axisfold
 from axisfold import te
-from axisfold.api.arguments import member_of
+from axisfold.api.arguments import item_of
 from axisfold.api.catalog import CATALOG
-from axisfold.api.fold import plan_fold
-from axisfold.dtypes import parse
+from axisfold.api.dispatch import plan_request
+from axisfold.api.options import Request
 from axisfold.ir.printer import print_kernel
 from axisfold.passes.pipelines import legible
 from axisfold.plan.script import plan_source, schedule_source, te_source
 
 
 def plan_of(items, shape, dtype, axis):
-    members = [member_of(item, parse(dtype), None)[0] for item in items]
-    return plan_fold([np.zeros(shape, dtype)], members, axis).plan
+    request = Request("fold", tuple(map(item_of, items)), axis=axis)
+    return plan_request(request, [np.zeros(shape, dtype)]).plan
 
 
 def rebuilt(plan):

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reducers of smallest and largest elements, and of where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from axisfold.dtypes import INT64, DType, highest, lowest
+from axisfold.tensor import math as te
+from axisfold.tensor.reducer import Reducer
+
+FIRST_INDEX_OF_NONE: Final = highest(INT64)
+
+
+def _better_first(wins: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Keep the state that wins, the first NaN above all, and the smaller index among equals."""
+
+    def combine(a: Any, b: Any) -> Any:
+        both_nan = te.all(te.isnan(a.v), te.isnan(b.v))
+        tie = te.any(te.same(a.v, b.v), both_nan)
+        ahead = te.any(wins(b.v, a.v), te.all(te.isnan(b.v), ~te.isnan(a.v)))
+        take_b = te.any(ahead, te.all(tie, b.i < a.i))
+        return {"i": te.select(take_b, b.i, a.i), "v": te.select(take_b, b.v, a.v)}
+
+    return combine
+
+
+def _largest(dtype: DType) -> Any:
+    return complex(highest_part(dtype), highest_part(dtype)) if dtype.is_complex else highest(dtype)
+
+
+def _least(dtype: DType) -> Any:
+    return (
+        complex(-highest_part(dtype), -highest_part(dtype)) if dtype.is_complex else lowest(dtype)
+    )
+
+
+def highest_part(dtype: DType) -> float:
+    """Return the identity of min for each part of a complex dtype."""
+    return float(highest(DType("float", dtype.bits // 2)))
+
+
+MIN = Reducer(
+    "min",
+    state={"v": "input"},
+    identity=_largest,
+    lift=lambda x: x,
+    combine=lambda a, b: te.minimum(a.v, b.v),
+    facts=("idempotent", "exact"),
+)
+MAX = Reducer(
+    "max",
+    state={"v": "input"},
+    identity=_least,
+    lift=lambda x: x,
+    combine=lambda a, b: te.maximum(a.v, b.v),
+    facts=("idempotent", "exact"),
+)
+ARGMIN = Reducer(
+    "argmin",
+    state={"i": "int64", "v": "input"},
+    identity={"i": FIRST_INDEX_OF_NONE, "v": _largest},
+    lift=lambda x, index: {"i": index, "v": x},
+    combine=_better_first(te.less),
+    finalize=lambda a: a.i,
+    facts=("idempotent", "exact"),
+)
+ARGMAX = Reducer(
+    "argmax",
+    state={"i": "int64", "v": "input"},
+    identity={"i": FIRST_INDEX_OF_NONE, "v": _least},
+    lift=lambda x, index: {"i": index, "v": x},
+    combine=_better_first(lambda a, b: te.less(b, a)),
+    finalize=lambda a: a.i,
+    facts=("idempotent", "exact"),
+)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reducers of means and variances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from axisfold.dtypes import FLOAT64
+from axisfold.tensor import math as te
+from axisfold.tensor.reducer import Reducer
+from axisfold.tensor.values import Complex
+
+MEAN = Reducer(
+    "mean",
+    state={"s": "compensated"},
+    identity=0,
+    lift=lambda x: x,
+    combine=lambda a, b: a.s + b.s,
+    finalize=lambda a, count: a.s / te.cast(FLOAT64, count),
+)
+
+
+def _merge_moments(a: Any, b: Any) -> dict[str, Any]:
+    """Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm", 1979."""
+    n = a.n + b.n
+    delta = b.mean - a.mean
+    share = te.select(n.equal(0.0), 0.0, b.n / n)
+    weight = a.n * share
+    # A state of no elements adds nothing, also where delta**2 overflows.
+    spread = te.select(weight.equal(0.0), 0.0, te.square_abs(delta) * weight)
+    return {"n": n, "mean": a.mean + delta * share, "m2": a.m2 + b.m2 + spread}
+
+
+def _absorb_moment(a: Any, x: Any) -> dict[str, Any]:
+    """Welford, "Note on a method for calculating corrected sums", 1962."""
+    x = te.cast(FLOAT64, x) if not isinstance(x, Complex) else x
+    n = a.n + 1.0
+    delta = x - a.mean
+    mean = a.mean + delta / n
+    rest = x - mean
+    return {"n": n, "mean": mean, "m2": a.m2 + _inner(delta, rest)}
+
+
+def _inner(a: Any, b: Any) -> Any:
+    return a.re * b.re + a.im * b.im if isinstance(a, Complex) else a * b
+
+
+def _tile_moments(t: Any) -> dict[str, Any]:
+    """Two passes over a short tile: its mean, then squares about it."""
+    n = te.cast(FLOAT64, t.count)
+    mean = t.sum(lambda x: x) / n
+    return {"n": n, "mean": mean, "m2": t.sum(lambda x: te.square_abs(x - mean))}
+
+
+def _variance(a: Any, count: Any, correction: float) -> Any:
+    """NaN where there are no degrees of freedom left."""
+    freedom = te.cast(FLOAT64, count) - correction
+    return te.select(freedom > 0.0, a.m2 / freedom, float("nan"))
+
+
+def _moments(name: str, finalize: Callable[[Any, Any], Any]) -> Reducer:
+    return Reducer(
+        name,
+        state={"n": "float64", "mean": "acc", "m2": "compensated_real"},
+        identity={"n": 0, "mean": 0, "m2": 0},
+        lift=lambda x: {"n": 1.0, "mean": x, "m2": 0.0},
+        combine=_merge_moments,
+        absorb=_absorb_moment,
+        tile=_tile_moments,
+        finalize=finalize,
+    )
+
+
+def variance(correction: float = 0) -> Reducer:
+    """Return the reducer of the variance with ``n - correction`` degrees of freedom."""
+    return _moments("var", lambda a, count: _variance(a, count, correction))
+
+
+def deviation(correction: float = 0) -> Reducer:
+    """Return the reducer of the standard deviation."""
+    return _moments("std", lambda a, count: te.sqrt(_variance(a, count, correction)))
