@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from axisfold import te
+    from axisfold.api.check.reducer import check_reducer
     from axisfold.api.dispatch import fold
     from axisfold.api.functions import (
         all,
@@ -47,6 +48,7 @@ _HOMES: Final = {
         ),
         "axisfold.api.functions",
     ),
+    "check_reducer": "axisfold.api.check.reducer",
     "fold": "axisfold.api.dispatch",
     "build": "axisfold.build",
     "lower": "axisfold.build",
@@ -60,9 +62,9 @@ _HOMES: Final = {
 }  # fmt: skip
 
 __all__ = [
-    "AxisfoldError", "Function", "Reducer", "all", "any", "argmax", "argmin", "build", "config",
-    "count_nonzero", "fold", "highest", "include_dir", "logsumexp", "lower", "lowest", "max",
-    "mean", "min", "norm", "prod", "std", "sum", "te", "var",
+    "AxisfoldError", "Function", "Reducer", "all", "any", "argmax", "argmin", "build",
+    "check_reducer", "config", "count_nonzero", "fold", "highest", "include_dir", "logsumexp",
+    "lower", "lowest", "max", "mean", "min", "norm", "prod", "std", "sum", "te", "var",
 ]  # fmt: skip
 
 

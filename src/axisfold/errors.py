@@ -83,6 +83,10 @@ class ReducerError(UserError, ValueError):
     """A reducer's parts do not fit together."""
 
 
+class LawError(ReducerError):
+    """A reducer breaks a law that folds rely on."""
+
+
 class ScheduleError(UserError, ValueError):
     """A schedule primitive was refused; the schedule is unchanged."""
 

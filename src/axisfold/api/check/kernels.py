@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of a reducer by every rule that takes it, against its states merged one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from axisfold.api.check.comparison import Tolerance, results_agree
+from axisfold.api.check.states import Array, States
+from axisfold.api.fold import bind, plan_fold
+from axisfold.plan.planner import HOST, Plan, make_plan
+from axisfold.plan.rule import Rule
+from axisfold.plan.rules_cpu import RULES
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """A way to lay a few folds of equal length out in memory.
+
+    Attributes
+    ----------
+    name
+        As the report shows it.
+    axis
+        The folded axis.
+    rows
+        How many folds there are; None folds everything.
+    view
+        From an array of shape (rows, elements) to a view of larger memory, all else of which is
+        poisoned.
+    """
+
+    name: str
+    axis: int | None
+    rows: int | None
+    view: Callable[[Array], Array]
+
+
+def _poisoned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    memory = np.zeros(shape, dtype)
+    memory.view(np.uint8)[...] = 1 if dtype.kind == "b" else 0xFF  # a NaN, or an integer that shows
+    return memory
+
+
+def _rows(x: Array) -> Array:
+    memory = _poisoned((x.shape[0], x.shape[1] + 3), x.dtype)
+    memory[:, : x.shape[1]] = x
+    return memory[:, : x.shape[1]]
+
+
+def _columns(x: Array) -> Array:
+    return _rows(np.ascontiguousarray(x.T))
+
+
+def _stepped(x: Array) -> Array:
+    memory = _poisoned((x.shape[0], x.shape[1] * 2), x.dtype)
+    memory[:, ::2] = x
+    return memory[:, ::2]
+
+
+ARRANGEMENTS: Final = (
+    Arrangement("all of a contiguous array", None, None, lambda x: _rows(x)[0]),
+    Arrangement("contiguous rows", 1, 3, _rows),
+    Arrangement("columns of a contiguous array", 0, 3, _columns),
+    Arrangement("every other element of rows", 1, 3, _stepped),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A rule, and the arrangement of arrays that it is tried on."""
+
+    rule: Rule
+    arrangement: Arrangement
+
+    def mismatch(
+        self, states: States, values: Sequence[Array], length: int, ulps: float, plans: Plans
+    ) -> str:
+        """Return how the kernel differs from the merged states, "" if it does not.
+
+        Parameters
+        ----------
+        states
+            The reducer.
+        values
+            Elements for each input, repeated in this order until there are enough.
+        length
+            How many elements are folded into each result.
+        ulps
+            As :class:`Tolerance` takes it.
+        plans
+            The kernels that there are.
+        """
+        rows = self.arrangement.rows or 1
+        whole = [np.resize(v, (rows, length)) for v in values]
+        arrays = [self.arrangement.view(x) for x in whole]
+        got = np.reshape(plans.run(self.rule, arrays, self.arrangement.axis), (-1, rows))
+        largest = max((float(abs(v[np.isfinite(v)]).max(initial=0.0)) for v in values), default=0.0)
+        names = [result.name for result in states.traced.results]
+        for row in range(rows):
+            lifted = states.lift([x[row] for x in whole]) if length else states.identity()
+            wanted = states.results(states.fold(lifted), length)
+            here = dict(zip(names, got[:, row], strict=True))
+            if not results_agree(states, here, wanted, Tolerance(ulps, largest)):
+                shown = {n: v.reshape(-1)[0] for n, v in wanted.items()}
+                return f"result {row} is {_text(here)}, the merged states give {_text(shown)}"
+        return ""
+
+
+def _text(results: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in results.items())
+
+
+class Plans:
+    """The kernels of one reducer, each compiled once."""
+
+    def __init__(self, states: States) -> None:
+        self.states = states
+        self._made: dict[Any, Plan] = {}
+
+    def run(self, rule: Rule, arrays: Sequence[Array], axis: int | None) -> Any:
+        """Return what a rule's kernel gives for arrays."""
+        planned = plan_fold(arrays, [self.states.member], axis)
+        key = (rule.name, planned.plan.layout)
+        plan = self._made.get(key)
+        if plan is None:
+            plan = self._made[key] = make_plan(planned.traced, planned.plan.layout, HOST, rule)
+        return bind(arrays, replace(planned, plan=plan), keepdims=False)(*arrays)
+
+    def kernels(self) -> list[Kernel]:
+        """Return each rule that takes the reducer once, on an arrangement that it is for."""
+        chosen: list[Kernel] = []
+        others: list[Kernel] = []
+        for arrangement in ARRANGEMENTS:
+            values = [np.zeros((arrangement.rows or 1, 2), d.stored) for d in self.states.dtypes]
+            arrays = [arrangement.view(x) for x in values]
+            planned = plan_fold(arrays, [self.states.member], arrangement.axis)
+            for rule in RULES:
+                if rule.applies(planned.plan.layout, planned.traced):
+                    found = chosen if rule is planned.plan.rule else others
+                    found.append(Kernel(rule, arrangement))
+        return list({kernel.rule.name: kernel for kernel in (*others, *chosen)}.values())

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""check_reducer: lawful reducers pass, and each kind of broken one is caught by its law."""
+
+import math
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import axisfold as af
+from axisfold import te
+from axisfold.api.catalog import CATALOG
+from axisfold.api.check.kernels import Plans
+from axisfold.errors import ArgumentError, LawError, MissingDependencyError
+
+
+def make(name="r", **parts):
+    """Return a sum, but for the parts that are given."""
+    plain = {
+        "state": {"s": "acc"},
+        "identity": 0,
+        "lift": lambda x: x,
+        "combine": lambda a, b: a.s + b.s,
+    }
+    return af.Reducer(name, **{**plain, **parts})
+
+
+def merge_first(a, b):
+    return te.select(a.n.equal(0), b.v, a.v), a.n + b.n
+
+
+FIRST = {
+    "state": {"v": "acc", "n": "int64"},
+    "identity": {"v": 0, "n": 0},
+    "lift": lambda x: (x, 1),
+    "combine": merge_first,
+    "finalize": lambda a: a.v,
+}
+
+
+def naive_logsumexp(a, b):
+    m = te.maximum(a.m, b.m)  # exp(-inf - -inf) is a NaN
+    return m, a.s * te.exp(a.m - m) + b.s * te.exp(b.m - m)
+
+
+LOGSUMEXP = {
+    "state": {"m": "acc", "s": "acc"},
+    "identity": {"m": -math.inf, "s": 0},
+    "lift": lambda x: (x, 1.0),
+    "combine": naive_logsumexp,
+    "finalize": lambda a: a.m + te.log(a.s),
+}
+
+MEAN_OF_TWO = {  # the mean of the parts' means, each part as heavy as the other
+    "state": {"m": "acc", "any": "bool"},
+    "identity": {"m": 0, "any": False},
+    "lift": lambda x: (x, True),
+    "combine": lambda a, b: (
+        te.select(te.all(a.any, b.any), (a.m + b.m) * 0.5, a.m + b.m), te.any(a.any, b.any)
+    ),
+    "finalize": lambda a: a.m,
+}  # fmt: skip
+
+MEAN = {
+    "state": {"mean": "acc", "n": "float64"},
+    "identity": {"mean": 0, "n": 0},
+    "lift": lambda x: (x, 1.0),
+    "combine": lambda a, b: (
+        te.select((a.n + b.n).equal(0.0), 0.0, (a.mean * a.n + b.mean * b.n) / (a.n + b.n)),
+        a.n + b.n,
+    ),
+    "finalize": lambda a: a.mean,
+}
+
+BROKEN = [
+    ("identity", "float64", make(identity=1)),
+    # a max that starts at 0
+    ("identity", "int32", make(combine=lambda a, b: te.maximum(a.s, b.s))),
+    ("identity", "float32", make(identity=1e30, combine=lambda a, b: te.minimum(a.s, b.s))),
+    ("identity", "float64", make(**LOGSUMEXP)),
+    ("associativity", "float64", make(**MEAN_OF_TWO)),
+    ("associativity", "int64", make(combine=lambda a, b: a.s + b.s + (a.s * b.s) * (a.s * b.s))),
+    ("commutativity", "float64", make(**FIRST)),
+    ("absorb", "float64", make(absorb=lambda a, x: a.s + x + 1)),
+    ("absorb", "int16", make(absorb=lambda a, x: te.cast("int8", a.s) + x)),
+    # a tile that takes each run for one of 32 elements
+    ("tile", "float64", make(**MEAN, tile=lambda t: (t.sum(lambda x: x) / 32.0, 32.0))),
+    ("tile", "float64", make(tile=lambda t: t.max(lambda x: x))),
+    ("exact", "float32", make(state={"s": "float32"}, facts=("exact",))),
+    ("idempotent", "float64", make(facts=("idempotent",))),
+    ("absorbing", "float64", make(facts=("absorbing",))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("law", "dtype", "reducer"), BROKEN)
+def test_broken_reducers_are_caught_by_their_law(law, dtype, reducer):
+    with pytest.raises(LawError) as caught:
+        af.check_reducer(reducer, dtype)
+    assert str(caught.value).startswith(f"reducer 'r' breaks the law '{law}' on {dtype}: ")
+    assert isinstance(caught.value, af.AxisfoldError)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_the_message_shows_the_simplest_elements_and_what_to_do():
+    with pytest.raises(LawError) as caught:
+        af.check_reducer(make(identity=1), "int64")
+    assert str(caught.value) == (
+        "reducer 'r' breaks the law 'identity' on int64: "
+        "combine(identity, a) = a = combine(a, identity).\n"
+        "    a = [0]\n"
+        "    combine(identity, a): state s=1; result r=1\n"
+        "    a: state s=0; result r=0\n"
+        " The identity is the state of nothing: 0 for sums, 1 for products, axisfold.lowest for "
+        "maxima. A start value of another kind is no identity. If such elements have no meaning, "
+        "say with elements= what may be drawn. [axisfold-R131]"
+    )
+    with pytest.raises(LawError) as caught:
+        af.check_reducer(make(**FIRST))
+    text = str(caught.value)
+    assert "\n    a = [0.0]\n    b = [0.125]\n    combine(a, b): state v=0.0, n=2; " in text
+    assert "\n    Floats may be 4096 units in the last place apart.\n" in text
+
+
+@pytest.mark.parametrize(("number", "name"), list(enumerate(CATALOG)))
+def test_the_catalogue_keeps_the_laws(number, name):
+    dtypes = ["float32", "uint8", *(["complex64"] if CATALOG[name].takes_complex else [])]
+    dtype = dtypes[number % len(dtypes)]
+    report = af.check_reducer(name, dtype, examples=10, kernels=False)
+    assert {law.dtypes for law in report.laws} == {dtype}
+    facts = CATALOG[name].make().facts & {"exact", "idempotent", "absorbing"}
+    assert {law.name for law in report.laws} >= {"identity", "associativity", *facts}
+
+
+DOT = make("dot", lift=lambda x, y, index: x * y * (index % 3))
+LAST = {**FIRST, "combine": lambda a, b: merge_first(b, a), "facts": ("ordered", "exact")}
+SPREAD = make(  # two tracks of one number: the offset m is free, so that states are not unique
+    "spread", state={"m": "acc", "s": "acc", "any": "bool"},
+    identity={"m": 0, "s": 0, "any": False},
+    lift=lambda x: (x, 0, True),
+    combine=lambda a, b: (
+        te.select(a.any, a.m, b.m),
+        a.s + b.s + te.select(te.all(a.any, b.any), b.m, te.cast("float64", 0.0)),
+        te.any(a.any, b.any),
+    ),
+    finalize=lambda a: a.m + a.s,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reducer", "dtypes", "kernels"),
+    [
+        ("var", "float32", "column, general, full, tiled_row"),
+        (DOT, [("float64", "int32")], "column, general, full, row"),
+        (make("last", **LAST), "int64", "general"),
+    ],
+    ids=["var", "dot", "last"],
+)
+def test_kernels_of_lawful_reducers(reducer, dtypes, kernels):
+    report = af.check_reducer(reducer, dtypes, examples=6)
+    assert report.laws[-1].name == "kernels"
+    found = report.laws[-1].statement.removeprefix("whole arrays by ")
+    assert set(found.removesuffix(" = their parts").split(", ")) >= set(kernels.split(", "))
+
+
+def test_states_that_give_the_same_results_count_as_the_same():
+    af.check_reducer(SPREAD, examples=30, kernels=False)
+
+
+def test_elements_may_be_narrowed():
+    # x ⊕ y = x + y + x y has the identity 0, but 0 ⊕ inf is a NaN.
+    reducer = make(combine=lambda a, b: a.s + b.s + a.s * b.s)
+    with pytest.raises(LawError, match="identity"):
+        af.check_reducer(reducer)
+    af.check_reducer(reducer, elements=st.floats(0, 1), examples=20, kernels=False)
+    narrow = (st.floats(0, 1), st.integers(0, 3))
+    af.check_reducer(DOT, [("float64", "int8")], elements=narrow, examples=5, kernels=False)
+
+
+def test_the_tolerance_is_an_argument():
+    thirds = make(lift=lambda x: x / 3.0)
+    af.check_reducer(thirds, examples=20, kernels=False)
+    with pytest.raises(LawError, match=r"Floats may be 1e-06 units in the last place apart"):
+        af.check_reducer(thirds, ulps=1e-6, kernels=False)
+
+
+def test_a_kernel_that_computes_something_else(monkeypatch):
+    real = Plans.run
+    monkeypatch.setattr(Plans, "run", lambda *args: np.add(real(*args), 1.0))
+    with pytest.raises(LawError) as caught:
+        af.check_reducer(make(), examples=5)
+    text = str(caught.value)
+    assert text.startswith("reducer 'r' breaks the law 'kernels' on float64: the kernel '")
+    assert "result 0 is r=1.0, the merged states give r=0.0.\n" in text
+    assert "Elements [(0.0,)], repeated for folds of 2: " in text
+    assert text.endswith("so that this may be a bug of axisfold. [axisfold-R131]")
+
+
+def test_the_report_is_a_table():
+    assert repr(af.check_reducer("any", "bool", examples=7, kernels=False)) == (
+        "reducer 'any' keeps its laws\n"
+        "  bool\n"
+        "    identity       combine(identity, a) = a = combine(a, identity)  (7 cases)\n"
+        "    associativity  combine(combine(a, b), c) = combine(a, combine(b, c))  (7 cases)\n"
+        "    commutativity  combine(a, b) = combine(b, a)  (7 cases)\n"
+        "    exact          the laws above hold to the bit, for all elements  (7 cases)\n"
+        "    idempotent     combine(a, a) = a  (7 cases)\n"
+        "    absorbing      some state z has combine(z, a) = z  (7 cases)"
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [{"dtypes": [("float64",) * 3]}, {"elements": (st.just(1),) * 3}]
+)
+def test_arguments_that_do_not_go_with_the_inputs(options):
+    with pytest.raises(ArgumentError) as caught:
+        af.check_reducer(DOT, **options)
+    assert "which folds 2 inputs (x, y)" in str(caught.value)
+    assert str(caught.value).endswith("[axisfold-R132]")
+
+
+def test_without_hypothesis_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    monkeypatch.delitem(sys.modules, "axisfold.api.check.search", raising=False)
+    with pytest.raises(MissingDependencyError) as caught:
+        af.check_reducer("sum")
+    assert str(caught.value) == (
+        "check_reducer needs Hypothesis, which is not installed. "
+        "Run: pip install 'axisfold[check]'. [axisfold-X311]"
+    )
+
+
+def test_hypothesis_is_loaded_when_it_is_needed():
+    script = "import axisfold, sys; axisfold.check_reducer; assert 'hypothesis' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
