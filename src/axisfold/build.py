@@ -15,7 +15,7 @@ from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import device, legible, threads
 from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
-from axisfold.runtime.cpu import MachineCode, compile_llvm
+from axisfold.runtime.cpu import MachineCode, assembly, compile_llvm
 from axisfold.runtime.cuda.call import Version
 from axisfold.runtime.cuda.function import CudaFunction, this_arch
 from axisfold.runtime.cuda.hostplan import Entry
@@ -68,6 +68,10 @@ class Compiled:
     def source(self) -> str:
         """Return the LLVM IR."""
         return emit_kernel(self.device)
+
+    def assembly(self) -> str:
+        """Return the machine code as text."""
+        return assembly(self.source(), symbol(self.device))
 
     @property
     def code(self) -> MachineCode:
@@ -128,7 +132,7 @@ class Function(NotPickled):
 
     def assembly(self) -> str:
         """Return the machine code as text."""
-        return self.declared.code.assembly()
+        return self.declared.assembly()
 
     def __call__(self, *arrays: Any) -> None:
         """Run on arrays in the order of ``args``; see :mod:`axisfold.runtime.binding`."""

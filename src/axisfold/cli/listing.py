@@ -26,7 +26,7 @@ SECTIONS: Final[dict[str, tuple[str, str, Callable[[Plan], str]]]] = {
     "llvm": ("LLVM IR", "llvm", lambda plan: plan.compiled.source()),
     "c": ("C source", "c", lambda plan: emit_c(plan.compiled.device)),
     "cuda": ("CUDA C++", "cuda", lambda plan: plan.compiled.source),
-    "asm": ("machine code", "gas", lambda plan: plan.compiled.code.assembly()),
+    "asm": ("machine code", "gas", lambda plan: plan.compiled.assembly()),
 }
 
 

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiling LLVM IR for the host's CPU with llvmlite, which is loaded at the first compile."""
+"""Compiling LLVM IR for the host's CPU with llvmlite, which is loaded at the first compile.
+
+Object code is kept on disk, by the text, the CPU and the version of LLVM.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from axisfold.errors import CompileError
+from axisfold.runtime.disk import shared_cache
+
+_FORMAT: Final = "1"
 
 # One compile at a time: LLVM's global context, which llvmlite uses, is not made for threads.
 _lock = threading.Lock()
@@ -28,8 +36,6 @@ class MachineCode:
 
     address: int
     _engine: Any
-    _machine: Any
-    _module: Any
 
     def function(self, pointers: int, scalars: int) -> Callable[..., int]:
         """Return a callable of addresses and then integers, which releases the GIL."""
@@ -43,20 +49,15 @@ class MachineCode:
         """Return the address of another function of the same code."""
         return int(self._engine.get_function_address(name))
 
-    def assembly(self) -> str:
-        """Return the machine code as text."""
-        with _lock:
-            return str(self._machine.emit_assembly(self._module))
-
 
 def add_symbol(name: str, address: int) -> None:
     """Let code that is compiled from now on call a function by name."""
     with _lock:
-        _host()[1].add_symbol(name, address)
+        _binding().add_symbol(name, address)
 
 
 def compile_llvm(text: str, name: str, *, is_hot: bool = True) -> MachineCode:
-    """Compile LLVM IR for this machine's instruction set.
+    """Compile LLVM IR for this machine's instruction set, or find it on disk.
 
     Parameters
     ----------
@@ -72,46 +73,97 @@ def compile_llvm(text: str, name: str, *, is_hot: bool = True) -> MachineCode:
     CompileError
         ``I201``: LLVM refused the text.
     """
+    return load_object(object_code(text, name, is_hot=is_hot), name)
+
+
+def object_code(text: str, name: str, *, is_hot: bool = True) -> bytes:
+    """Return the object file of a module; the parameters are those of :func:`compile_llvm`."""
     with _lock:
-        machine, binding = _host(3 if is_hot else 0)
-        try:
-            module = binding.parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            raise CompileError(
-                f"LLVM refused the code of kernel {name!r}: {error}",
-                code="I201",
-                hint="This is a bug of axisfold; please report it with Function.source().",
-            ) from error
-        module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        if is_hot:
-            _optimize(binding, machine, module)
-        engine = binding.create_mcjit_compiler(module, machine)
+        disk = shared_cache("cpu")
+        key = "" if disk is None else _key(text, is_hot=is_hot)
+        code = None if disk is None else disk.get(key)
+        if code is None:
+            machine = _machine(3 if is_hot else 0)
+            code = machine.emit_object(_module(text, name, machine, is_hot=is_hot))
+            if disk is not None:
+                disk.put(key, code)
+    return code
+
+
+def load_object(code: bytes, name: str) -> MachineCode:
+    """Return an object file of this machine's as code that can be called."""
+    with _lock:
+        binding = _binding()
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _machine(0))
+        engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        address = engine.get_function_address(name)
-    return MachineCode(address, engine, machine, module)
+        return MachineCode(int(engine.get_function_address(name)), engine)
 
 
-def _host(level: int = 3) -> tuple[Any, Any]:
-    """Return a target machine for this host and the binding of LLVM, loaded once."""
-    if not _state:
+def assembly(text: str, name: str) -> str:
+    """Return the machine code of a module as text."""
+    with _lock:
+        machine = _machine(3)
+        return str(machine.emit_assembly(_module(text, name, machine, is_hot=True)))
+
+
+def host_key() -> str:
+    """Return what code that is compiled here depends on: the CPU, and the version of LLVM."""
+    if "key" not in _state:
+        binding = _binding()
+        features = binding.get_host_cpu_features().flatten()
+        parts = (_FORMAT, binding.llvm_version_info, binding.get_host_cpu_name(), features)
+        _state["key"] = json.dumps(parts)
+    return str(_state["key"])
+
+
+def _key(text: str, *, is_hot: bool) -> str:
+    return hashlib.sha256(json.dumps([host_key(), is_hot, text]).encode()).hexdigest()
+
+
+def _binding() -> Any:
+    """Return the binding of LLVM, loaded once."""
+    if "binding" not in _state:
         from llvmlite import binding
 
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
-        target = binding.Target.from_default_triple()
         _state["binding"] = binding
-        _state["new"] = lambda opt: target.create_target_machine(
-            cpu=binding.get_host_cpu_name(),
-            features=binding.get_host_cpu_features().flatten(),
-            opt=opt,
-            jit=True,
-        )
-    return _state["new"](level), _state["binding"]
+    return _state["binding"]
 
 
-def _optimize(binding: Any, machine: Any, module: Any) -> None:
+def _machine(level: int) -> Any:
+    """Return a new target machine for this host; an engine takes the one it is given."""
+    binding = _binding()
+    return binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=level,
+        jit=True,
+    )
+
+
+def _module(text: str, name: str, machine: Any, *, is_hot: bool) -> Any:
+    """Return a module that is parsed, verified and, if it is hot, optimized."""
+    binding = _binding()
+    try:
+        module = binding.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(
+            f"LLVM refused the code of kernel {name!r}: {error}",
+            code="I201",
+            hint="This is a bug of axisfold; please report it with Function.source().",
+        ) from error
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    if is_hot:
+        _optimize(machine, module)
+    return module
+
+
+def _optimize(machine: Any, module: Any) -> None:
     """Run LLVM's standard pipeline without its own vectorizers: schedules decide about lanes."""
+    binding = _binding()
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = False
     options.slp_vectorization = False

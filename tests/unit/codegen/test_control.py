@@ -207,4 +207,4 @@ def test_text_that_llvm_refuses_is_a_bug_report():
 def test_assembly_is_text():
     B = buffer("B", "int64", 1)
     compiled = Compiled(kernel([B], [B], Store(B, index(0), index(42))))
-    assert "axisfold.main" in compiled.code.assembly()
+    assert "axisfold.main" in compiled.assembly()

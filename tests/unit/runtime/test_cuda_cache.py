@@ -13,7 +13,7 @@ from axisfold.config import cache_folder, config
 from axisfold.errors import CompileError, UnsupportedError
 from axisfold.runtime.cuda import compile as compiling
 from axisfold.runtime.cuda.compile import compile_cuda
-from axisfold.runtime.cuda.disk import DiskCache, pack, unpack
+from axisfold.runtime.disk import DiskCache, pack, unpack
 
 SOURCE = """
 extern "C" __global__ void __launch_bounds__(256) first(float *out, long long n) {
@@ -117,14 +117,14 @@ def test_the_least_recently_used_entries_go_first(tmp_path):
     cache = DiskCache(tmp_path, limit_bytes=10 * len(pack(b"x" * 100)))
     for n in range(10):
         cache.put(f"key{n}", b"x" * 100)
-        os.utime(tmp_path / f"key{n}.cubin", (n, n))
+        os.utime(tmp_path / f"key{n}.entry", (n, n))
     assert cache.get("key0") == b"x" * 100  # used just now
     stale, fresh = tmp_path / "write-1.part", tmp_path / "write-2.part"
     stale.write_bytes(b"")
     os.utime(stale, (0, 0))
     fresh.write_bytes(b"")
     cache.put("key10", b"x" * 100)
-    left = {int(path.stem[3:]) for path in tmp_path.glob("*.cubin")}
+    left = {int(path.stem[3:]) for path in tmp_path.glob("*.entry")}
     assert left == {0, 5, 6, 7, 8, 9, 10}
     assert (stale.exists(), fresh.exists()) == (False, True)
 
@@ -137,7 +137,7 @@ def test_entries_of_any_bytes():
 WRITER = """
 import sys
 from pathlib import Path
-from axisfold.runtime.cuda.disk import DiskCache
+from axisfold.runtime.disk import DiskCache
 cache = DiskCache(Path(sys.argv[1]), limit_bytes=60_000)
 for n in range(300):
     key, entry = str(n % 7), bytes([n % 7]) * (4000 + n % 7)
@@ -154,7 +154,7 @@ def test_processes_share_a_folder(tmp_path):
     ]
     assert [writer.wait() for writer in writers] == [0] * 4
     assert not list(tmp_path.glob("*.part"))
-    for file in tmp_path.glob("*.cubin"):
+    for file in tmp_path.glob("*.entry"):
         assert set(unpack(file.read_bytes())) == {int(file.stem)}
 
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from axisfold.codegen.cuda import OPTIONS
-from axisfold.config import config
 from axisfold.errors import CompileError, UnsupportedError
-from axisfold.runtime.cuda.disk import DiskCache
 from axisfold.runtime.cuda.driver import missing_extra
+from axisfold.runtime.disk import shared_cache
 
 # Without what belongs to textures, cooperative groups and launches from a device.
 _OPTIONS: Final = (*OPTIONS, "-minimal", "--ptxas-options=-v")
@@ -134,12 +133,8 @@ def _key(source: str, arch: str, version: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _disk() -> DiskCache | None:
-    return None if config.cache_dir is None else DiskCache(config.cache_dir / "cuda")
-
-
 def _from_disk(key: str, source: str, arch: str) -> Cubin | None:
-    disk = _disk()
+    disk = shared_cache("cuda")
     entry = None if disk is None else disk.get(key)
     if entry is None:
         return None
@@ -157,7 +152,7 @@ def _compile(nvrtc: Any, key: str, source: str, arch: str) -> Cubin:
             hint=f"Use one of {', '.join(known)}, or another version of nvidia-cuda-nvrtc.",
         )
     code, report = _assembled(nvrtc, source, arch)
-    disk = _disk()
+    disk = shared_cache("cuda")
     if disk is not None:
         disk.put(key, report.encode() + b"\0" + code)
     return Cubin(source, arch, code, report)

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-MAGIC: Final = b"axisfold cubin 1"
+from axisfold.config import config
+
+MAGIC: Final = b"axisfold entry 2"
 # Magic, length of what follows the header, and its checksum.
 _HEADER: Final = struct.Struct("<16sQ32s")
-_SUFFIX: Final = ".cubin"
+_SUFFIX: Final = ".entry"
 _STALE_SECONDS: Final = 3600
 
 
@@ -105,3 +107,8 @@ def unpack(data: bytes) -> bytes | None:
     entry = data[_HEADER.size :]
     is_whole = magic == MAGIC and length == len(entry)
     return entry if is_whole and hashlib.sha256(entry).digest() == checksum else None
+
+
+def shared_cache(kind: str) -> DiskCache | None:
+    """Return the cache of one kind of program in the folder that is configured, if one is."""
+    return None if config.cache_dir is None else DiskCache(config.cache_dir / kind)
