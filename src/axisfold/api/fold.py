@@ -130,6 +130,8 @@ def plan_fold(
     axis: Any,
     needs_elements: Sequence[str] = (),
     target: Target = HOST,
+    *,
+    is_masked: bool = False,
 ) -> Planned:
     """Plan a fold; only dtypes, shapes and strides of the arrays count.
 
@@ -145,19 +147,23 @@ def plan_fold(
         Names of those reductions that have no result without elements.
     target
         What the kernel is for.
+    is_masked
+        Whether the last array tells which elements are folded.
 
     Raises
     ------
     ShapeError
-        ``A307``: the inputs do not broadcast.
+        ``A307``: the inputs do not broadcast, or the mask does not broadcast to them.
     EmptyError
         ``A308``: a reduction without identity folds no elements.
     """
-    shape, strides = _broadcast(arrays)
+    shape, strides = _broadcast(arrays[:-1] if is_masked else arrays)
+    if is_masked:
+        strides.append(_mask_strides(shape, arrays[-1]))
     reduced = normalize_axes(axis, len(shape))
     _check_elements(shape, reduced, needs_elements)
     dtypes = [parse(a.dtype) for a in arrays]
-    traced = trace(members, dtypes)
+    traced = trace(members, dtypes[:-1] if is_masked else dtypes, is_masked=is_masked)
     ordered = traced.combiner.is_ordered
     problem = canonicalize(
         shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index
@@ -205,12 +211,18 @@ def bind(
 
 
 def input_offsets(planned: Planned, arrays: Sequence[Layout]) -> tuple[tuple[int, int], ...]:
-    """Return for each real component which array it is of, and where its first element lies."""
+    """Return for each real component which array it is of, and where its first element lies.
+
+    Initial values are arrays of one element each, after the others.
+    """
     found = []
     for which, (array, parts) in enumerate(zip(arrays, planned.traced.elements, strict=True)):
         step = array.itemsize // len(parts)
         start = planned.problem.offsets[which]
         found += [(which, start + step * n) for n in range(len(parts))]
+    for which, value in enumerate(planned.traced.initial, len(arrays)):
+        step = value.form.real.itemsize
+        found += [(which, step * n) for n in range(len(value.variables))]
     return tuple(found)
 
 
@@ -233,6 +245,18 @@ def _broadcast(arrays: Sequence[Layout]) -> tuple[tuple[int, ...], list[tuple[in
             hint="Align the shapes from the last axis.",
         ) from error
     return shape, [_strides_in(shape, a) for a in arrays]
+
+
+def _mask_strides(shape: tuple[int, ...], mask: Layout) -> tuple[int, ...]:
+    if len(mask.shape) <= len(shape) and all(
+        n in (1, m) for n, m in zip(reversed(mask.shape), reversed(shape), strict=False)
+    ):
+        return _strides_in(shape, mask)
+    raise ShapeError(
+        f"where of shape {tuple(mask.shape)} does not broadcast to elements of shape {shape}.",
+        code="A307",
+        hint="Align the shapes from the last axis; where adds no elements.",
+    )
 
 
 def _strides_in(shape: Sequence[int], array: Layout) -> tuple[int, ...]:
@@ -273,6 +297,7 @@ def scalar_values(planned: Planned, kernel: Kernel) -> Mapping[Var, int]:
     layouts: list[list[tuple[int, int]]] = []
     for which, parts in enumerate(graph.inputs):
         layouts += [[(a.extent, a.strides[which]) for a in axes] for _ in parts]
+    layouts += [[(1, 0)] for parts in graph.initial for _ in parts]
     if graph.index is not None:
         layouts.append([(a.extent, a.index_stride) for a in problem.reduced])
     layouts += [_result_layout(kept) for _ in graph.results]

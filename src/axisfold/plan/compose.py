@@ -52,6 +52,8 @@ class Graph:
     ----------
     inputs
         For each input the placeholders of its real components.
+    initial
+        For each value that is folded beside the elements the placeholders of its real components.
     index
         A placeholder without memory whose strides are those of the element index, or None.
     state
@@ -64,6 +66,7 @@ class Graph:
     """
 
     inputs: tuple[tuple[Tensor, ...], ...]
+    initial: tuple[tuple[Tensor, ...], ...]
     index: Tensor | None
     state: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
@@ -72,7 +75,7 @@ class Graph:
     @property
     def args(self) -> list[Tensor]:
         """All tensors that the kernel's caller binds, in order."""
-        inputs = [t for parts in self.inputs for t in parts]
+        inputs = [t for parts in (*self.inputs, *self.initial) for t in parts]
         return [*inputs, *([self.index] if self.index is not None else []), *self.results]
 
 
@@ -105,7 +108,21 @@ class Composer:
             absorb=[substitute(e, mapping) for e in traced.absorb],
         )
         state = make_compute("state", tuple(kept), body)
-        return Graph(inputs, index, state.outputs, self.finalize(state).outputs)
+        return self._finished(inputs, index, state)
+
+    def _finished(
+        self,
+        inputs: tuple[tuple[Tensor, ...], ...],
+        index: Tensor | None,
+        state: ComputeOp,
+        tiles: Sequence[Tensor] = (),
+    ) -> Graph:
+        initial = tuple(
+            tuple(placeholder((1,), v.dtype, v.name) for v in value.variables)
+            for value in self.traced.initial
+        )
+        results = self.finalize(state, initial).outputs
+        return Graph(inputs, initial, index, state.outputs, results, tuple(tiles))
 
     def tiled_graph(self, rows: int) -> Graph:
         """Return the computation by tiles: each run of ``rows`` elements becomes one state.
@@ -130,8 +147,7 @@ class Composer:
         state = make_compute(
             "state", tuple(kept), make_reduce(self.traced.combiner, source, folded)
         )
-        results = self.finalize(state).outputs
-        return Graph(inputs, index, state.outputs, results, tuple(tiles))
+        return self._finished(inputs, index, state, tiles)
 
     def _tiles(
         self,
@@ -222,7 +238,7 @@ class Composer:
             mapping[self.traced.index] = flat
         return mapping
 
-    def finalize(self, state: ComputeOp) -> ComputeOp:
+    def finalize(self, state: ComputeOp, initial: Sequence[Sequence[Tensor]]) -> ComputeOp:
         """Return the stage of the results."""
         axes = tuple(self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents))
         here = tuple(a.var for a in axes)
@@ -233,6 +249,8 @@ class Composer:
             v: t[here] for v, t in zip(self.traced.combiner.lhs, state.outputs, strict=True)
         }
         mapping[self.traced.count] = count
+        for value, tensors in zip(self.traced.initial, initial, strict=True):
+            mapping.update({v: t[0] for v, t in zip(value.variables, tensors, strict=True)})
         body = [substitute(p, mapping) for r in self.traced.results for p in r.parts]
         return make_compute("result", axes, body)
 

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One reducer of a fold: its Python functions become typed expressions over real components."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from axisfold.dtypes import FLOAT64, INT64, DType, promote
+from axisfold.errors import DTypeError, ReducerError
+from axisfold.ir import build
+from axisfold.ir.expr import Expr, Var
+from axisfold.tensor import math
+from axisfold.tensor.reducer import Reducer, State, describe, required_parameters, returned_fields
+from axisfold.tensor.tile import Tile, call_with_index
+from axisfold.tensor.values import Complex, Form, Pair, components
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One reducer of a fold.
+
+    Parameters
+    ----------
+    reducer
+        What is folded.
+    compute
+        Dtype to which elements are converted first, or None.
+    result
+        Dtype of real results: None leaves what ``finalize`` gives, except that floats take the
+        element's own float dtype.
+    condition
+        Function of an element that tells whether it is folded; None for all.
+    initial
+        Dtype of one more value that is folded, for each input; () if there is none.
+    min_count
+        Results are NaN where fewer elements were folded.
+    """
+
+    reducer: Reducer
+    compute: DType | None = None
+    result: DType | None = None
+    condition: Callable[..., Any] | None = None
+    initial: tuple[DType, ...] = ()
+    min_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One array that a fold returns: its name, dtype and real components."""
+
+    name: str
+    dtype: DType
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InitialValue:
+    """A value that is folded beside the elements, in its own dtype.
+
+    Attributes
+    ----------
+    form
+        How it is held.
+    variables
+        Its real components.
+    """
+
+    form: Form
+    variables: tuple[Var, ...]
+
+    @classmethod
+    def of(cls, dtype: DType) -> InitialValue:
+        """Return a value of a dtype."""
+        form = Form(dtype)
+        return cls(form, tuple(Var(f"initial{suffix}", form.real) for suffix in form.names))
+
+
+@dataclass(slots=True)
+class Counter:
+    """A field of the state that counts the elements of a mask.
+
+    Attributes
+    ----------
+    mask
+        Whether an element counts.
+    lhs, rhs
+        The count in two states.
+    tile
+        The count of a run of elements.
+    """
+
+    mask: Expr
+    lhs: Var = field(default_factory=lambda: Var("a_count", INT64))
+    rhs: Var = field(default_factory=lambda: Var("b_count", INT64))
+    tile: Expr = build.FALSE
+
+    @property
+    def one(self) -> Expr:
+        """What an element adds."""
+        return build.cast(INT64, self.mask)
+
+
+@dataclass(slots=True)
+class Scene:
+    """What the members of a fold share.
+
+    Attributes
+    ----------
+    raw
+        Forms of the inputs.
+    elements
+        Variables of their real components.
+    index, count, tile_count
+        Variables of the element's index, and of the numbers of elements.
+    mask
+        Which elements the caller folds; ``TRUE`` for all.
+    counters
+        A field for each mask under which some member counts elements.
+    """
+
+    raw: Sequence[Form]
+    elements: Sequence[tuple[Var, ...]]
+    index: Var
+    count: Var
+    tile_count: Var
+    mask: Expr
+    counters: list[Counter] = field(default_factory=list)
+
+    def count_of(self, mask: Expr) -> Var:
+        """Return how many elements a mask lets pass: a field where that is not known before."""
+        if mask is build.TRUE:
+            return self.count
+        for counter in self.counters:
+            if counter.mask == mask:
+                return counter.lhs
+        self.counters.append(Counter(mask))
+        return self.counters[-1].lhs
+
+
+class MemberTrace:
+    """The expressions of one member."""
+
+    def __init__(self, member: Member, scene: Scene) -> None:
+        self.member, self.scene = member, scene
+        reducer, raw = member.reducer, scene.raw
+        if len(raw) != len(reducer.input_names):
+            raise ReducerError(
+                f"reducer {reducer.name!r} folds {len(reducer.input_names)} inputs "
+                f"({', '.join(reducer.input_names)}), but {len(raw)} were given.",
+                code="R110",
+            )
+        values = [f.assemble(e) for f, e in zip(raw, scene.elements, strict=True)]
+        self.values = self._computed(values)
+        self.input_dtype = _common([member.compute or f.dtype for f in raw])
+        self.forms = {n: reducer.form(n, self.input_dtype) for n in reducer.state}
+        self.mask = scene.mask
+        if member.condition is not None:
+            self.mask = build.all_of([self.mask, member.condition(*values)])
+        self.lhs = self._variables("a")
+        self.rhs = self._variables("b")
+        a, b = self._state(self.lhs), self._state(self.rhs)
+        self.identity = [e for n, f in self.forms.items() for e in reducer.identity_parts(n, f)]
+        self.combined = self._returned(reducer.combine(a, b), "combine")
+        lifted = self._lift(self.values, scene.index)
+        self.lifted = self._masked(self._returned(lifted, "lift"), self.identity)
+        self.absorbed = self._absorb(a, lifted)
+        self.initial = tuple(InitialValue.of(d) for d in member.initial)
+        self.results = self._finalize(self._started(a) if member.initial else a)
+
+    def _computed(self, values: Sequence[Any]) -> list[Any]:
+        """Convert elements to the dtype in which they are folded."""
+        dtype = self.member.compute
+        return list(values) if dtype is None else [math.cast(dtype, v) for v in values]
+
+    def _lift(self, values: Sequence[Any], index: Any) -> dict[str, Any]:
+        reducer = self.member.reducer
+        return returned_fields(reducer, call_with_index(reducer.lift, values, index), "lift")
+
+    def _masked(self, parts: Sequence[Expr], otherwise: Sequence[Expr]) -> list[Expr]:
+        """Return the components for elements that the mask lets pass, else the other ones."""
+        return [build.select(self.mask, p, o) for p, o in zip(parts, otherwise, strict=True)]
+
+    def _variables(self, side: str) -> list[Var]:
+        return [
+            Var(f"{side}_{name}{suffix}", form.real)
+            for name, form in self.forms.items()
+            for suffix in form.names
+        ]
+
+    def _state(self, variables: Sequence[Expr]) -> State:
+        fields, position = {}, 0
+        for name, form in self.forms.items():
+            width = len(form.names)
+            fields[name] = form.assemble(variables[position : position + width])
+            position += width
+        return State(self.member.reducer, fields)
+
+    def _returned(self, result: Any, what: str) -> list[Expr]:
+        fields = returned_fields(self.member.reducer, result, what)
+        return [e for n, f in self.forms.items() for e in components(f.coerce(fields[n]))]
+
+    def _absorb(self, a: State, lifted: dict[str, Any]) -> list[Expr]:
+        """The state after one more element; by default combine with the plain lifted state."""
+        reducer = self.member.reducer
+        if reducer.absorb is not None:
+            wants_index = "index" in inspect.signature(reducer.absorb).parameters
+            extra = {"index": self.scene.index} if wants_index else {}
+            absorbed = self._returned(reducer.absorb(a, *self.values, **extra), "absorb")
+            return self._masked(absorbed, self.lhs)
+        plain = {n: f.plain(lifted[n]) for n, f in self.forms.items()}
+        if self.mask is not build.TRUE:
+            # Choosing the element is cheaper than choosing the state, which the next one waits for.
+            plain = {n: self._masked_field(n, v) for n, v in plain.items()}
+        return self._returned(reducer.combine(a, State(reducer, plain)), "combine")
+
+    def _masked_field(self, name: str, value: Any) -> Any:
+        plain = Form(self.forms[name].dtype)
+        is_plain = len(components(value)) == len(plain.names)
+        form = plain if is_plain else self.forms[name]
+        identity = self.member.reducer.identity_parts(name, form)
+        return form.assemble(self._masked(components(form.coerce(value)), identity))
+
+    def trace_tile(self, function: Callable[[Tile], Any]) -> None:
+        """Trace the tile form."""
+        scene = self.scene
+        tile = Tile(self.values, scene.index, scene.tile_count, self.mask)
+        state = self._returned(function(tile), "tile")
+        self.tile_passes = tile.passes
+        if self.mask is not build.TRUE:
+            some = tile.count > 0
+            state = [build.select(some, p, i) for p, i in zip(state, self.identity, strict=True)]
+            for counter in scene.counters:
+                if counter.mask == self.mask:
+                    counter.tile = tile.count
+        self.tile_state = state
+
+    def _started(self, a: State) -> State:
+        """The state with the caller's initial value in front."""
+        reducer = self.member.reducer
+        if reducer.uses_index:
+            raise ReducerError(
+                f"reducer {reducer.name!r} folds the indices of elements, and an initial value "
+                "has none.",
+                code="R115",
+                hint="Leave initial= out.",
+            )
+        values = [v.form.assemble(v.variables) for v in self.initial]
+        lifted = self._lift(self._computed(values), None)
+        first = State(reducer, {n: f.coerce(lifted[n]) for n, f in self.forms.items()})
+        return self._state(self._returned(reducer.combine(first, a), "combine"))
+
+    def _finalize(self, a: State) -> list[Result]:
+        reducer = self.member.reducer
+        if reducer.finalize is None:
+            fields = {n: getattr(a, n) for n in reducer.state}
+            value: Any = fields if len(fields) > 1 else next(iter(fields.values()))
+        elif len(required_parameters(reducer.name, "finalize", reducer.finalize)) > 1:
+            value = reducer.finalize(a, self.scene.count_of(self.mask))
+        else:
+            value = reducer.finalize(a)
+        if (
+            value is None
+            or isinstance(value, (State, tuple, list))
+            or (isinstance(value, dict) and not value)
+        ):
+            raise ReducerError(
+                f"finalize of reducer {reducer.name!r} returned {describe(value)}, which is no "
+                "result.",
+                code="R113",
+                hint="Return a value such as a.s, or a dict with a name for each result.",
+            )
+        named = value if isinstance(value, dict) else {"": value}
+        return [self._result(name, v) for name, v in named.items()]
+
+    def _result(self, name: str, value: Any) -> Result:
+        label = f"{self.member.reducer.name}_{name}" if name else self.member.reducer.name
+        if not isinstance(value, (Complex, Pair)):
+            value = build.as_expr(value, self.input_dtype)
+        dtype = self.member.result or self._own_result(value)
+        if isinstance(value, Complex) and not dtype.is_complex:
+            raise ReducerError(
+                f"finalize of reducer {self.member.reducer.name!r} gives a complex value for a "
+                f"result of dtype {dtype}.",
+                code="R111",
+            )
+        form = Form(dtype)
+        return Result(label, dtype, tuple(self._enough(components(form.coerce(value)), label)))
+
+    def _enough(self, parts: Sequence[Expr], label: str) -> Sequence[Expr]:
+        """A NaN where too few elements were folded."""
+        least = self.member.min_count
+        if least <= 0:
+            return parts
+        if not parts[0].dtype.is_float:
+            raise DTypeError(
+                f"min_count={least} makes NaN of results, but {label} is of {parts[0].dtype}, "
+                "which has none.",
+                code="D303",
+                hint="Ask for floats with dtype='float64'.",
+            )
+        enough = self.scene.count_of(self.mask) >= least
+        nan = build.const(float("nan"), parts[0].dtype)
+        return [build.select(enough, part, nan) for part in parts]
+
+    def _own_result(self, value: Any) -> DType:
+        """Floats take the input's precision, so that a user's reducer behaves as NumPy's do."""
+        given = self.input_dtype
+        if isinstance(value, Complex):
+            return given if given.is_complex else DType("complex", 128)
+        dtype = FLOAT64 if isinstance(value, Pair) else value.dtype
+        if dtype == FLOAT64 and given.is_complex:
+            return DType("float", given.bits // 2)
+        return given if dtype.is_float and given.is_float else dtype
+
+
+def _common(dtypes: Sequence[DType]) -> DType:
+    common = dtypes[0]
+    for dtype in dtypes[1:]:
+        common = promote(common, dtype)
+    return common

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tile form: the state of a short run of elements, by plain reductions over the run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from axisfold.dtypes import INT64, accumulator, highest, lowest
+from axisfold.ir import build
+from axisfold.ir.combiner import Combiner
+from axisfold.ir.expr import Expr, Var
+from axisfold.tensor.values import Complex
+
+
+@dataclass(frozen=True, slots=True)
+class TilePass:
+    """One reduction over a tile: ``result`` names the folded ``source``."""
+
+    result: Var
+    combiner: Combiner
+    source: Expr
+
+
+class Tile:
+    """A short run of elements, given to a reducer's ``tile`` function.
+
+    Parameters
+    ----------
+    elements, index
+        The element that passes fold.
+    count
+        Number of elements in the run.
+    mask
+        Which of them count; ``TRUE`` for all.
+    """
+
+    def __init__(self, elements: Sequence[Any], index: Var, count: Var, mask: Expr) -> None:
+        self._elements = elements
+        self._index = index
+        self._mask = mask
+        self.passes: list[TilePass] = []
+        self.count: Expr = count
+        if mask is not build.TRUE:
+            self.count = self._pass(build.cast(INT64, mask), "add", lambda d: 0)
+
+    def sum(self, function: Callable[..., Any]) -> Any:
+        """Sum of a function of the elements."""
+        return self._reduce(function, "add", lambda d: 0)
+
+    def max(self, function: Callable[..., Any]) -> Any:
+        """Largest value of a function of the elements; a NaN wins."""
+        return self._reduce(function, "max", lowest)
+
+    def min(self, function: Callable[..., Any]) -> Any:
+        """Smallest value of a function of the elements; a NaN wins."""
+        return self._reduce(function, "min", highest)
+
+    def _reduce(self, function: Callable[..., Any], op: Any, identity: Any) -> Any:
+        value = call_with_index(function, self._elements, self._index)
+        if isinstance(value, Complex):
+            parts = (self._pass(v, op, identity) for v in (value.re, value.im))
+            return Complex(*parts)
+        return self._pass(value, op, identity)
+
+    def _pass(self, value: Any, op: Any, identity: Any) -> Var:
+        source = build.as_expr(value)
+        if op == "add":
+            source = build.cast(accumulator(source.dtype), source)
+        dtype = source.dtype
+        lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
+        start = build.const(identity(dtype), dtype)
+        source = build.select(self._mask, source, start)
+        combiner = Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
+        result = Var(f"tile{len(self.passes)}", dtype)
+        self.passes.append(TilePass(result, combiner, source))
+        return result
+
+
+def call_with_index(function: Callable[..., Any], elements: Sequence[Any], index: Any) -> Any:
+    """Call a user's function of the elements, with the index if it asks for it."""
+    wants_index = "index" in inspect.signature(function).parameters
+    return function(*elements, index=index) if wants_index else function(*elements)
