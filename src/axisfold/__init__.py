@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from axisfold import te
     from axisfold.api.check.reducer import check_reducer
     from axisfold.api.dispatch import fold
+    from axisfold.api.explain import explain
+    from axisfold.api.explanation import Explanation
     from axisfold.api.functions import (
         all,
         any,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         var,
     )
     from axisfold.api.reducers import Reducer
+    from axisfold.api.spec import ArraySpec
     from axisfold.build import Function, build, lower
     from axisfold.config import config
     from axisfold.dtypes import highest, lowest
@@ -49,6 +52,9 @@ _HOMES: Final = {
         "axisfold.api.functions",
     ),
     "check_reducer": "axisfold.api.check.reducer",
+    "ArraySpec": "axisfold.api.spec",
+    "Explanation": "axisfold.api.explanation",
+    "explain": "axisfold.api.explain",
     "fold": "axisfold.api.dispatch",
     "build": "axisfold.build",
     "lower": "axisfold.build",
@@ -62,9 +68,10 @@ _HOMES: Final = {
 }  # fmt: skip
 
 __all__ = [
-    "AxisfoldError", "Function", "Reducer", "all", "any", "argmax", "argmin", "build",
-    "check_reducer", "config", "count_nonzero", "fold", "highest", "include_dir", "logsumexp",
-    "lower", "lowest", "max", "mean", "min", "norm", "prod", "std", "sum", "te", "var",
+    "ArraySpec", "AxisfoldError", "Explanation", "Function", "Reducer", "all", "any", "argmax",
+    "argmin", "build", "check_reducer", "config", "count_nonzero", "explain", "fold", "highest",
+    "include_dir", "logsumexp", "lower", "lowest", "max", "mean", "min", "norm", "prod", "std",
+    "sum", "te", "var",
 ]  # fmt: skip
 
 

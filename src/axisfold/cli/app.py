@@ -13,6 +13,7 @@ import typer
 
 import axisfold
 from axisfold.api.catalog import CATALOG
+from axisfold.api.explain_text import report
 from axisfold.cli.errors import CommandError, one_line
 from axisfold.cli.files import check_output, open_array, write_results
 from axisfold.cli.listing import SECTIONS, print_sections
@@ -136,6 +137,39 @@ def show(
             print_trace(trace_of(planned, extents, dtype, layout), output)
         else:
             print_sections(make_console(), planned.plan, target, only)
+    except (AxisfoldError, CommandError, MemoryError) as error:
+        raise typer.Exit(_report(error)) from error
+
+
+@app.command()
+def explain(
+    op: Op,
+    shape: Annotated[str, typer.Option("--shape", help="Such as 4096,4096.")],
+    dtype: Annotated[str, typer.Option("--dtype", help="Dtype of the elements.")] = "float64",
+    axis: AxisOption = None,
+    order: Annotated[
+        str, typer.Option("--order", help="Order in memory: C, or F for Fortran's.")
+    ] = "C",
+    target: Annotated[
+        str, typer.Option("--target", help="llvm, c, sim, cuda or 'cuda -arch=sm_80'.")
+    ] = "llvm",
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Make such an array, call the function, take times.")
+    ] = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Measure anew how fast this machine reads memory.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print the source too.")] = False,
+) -> None:
+    """Explain a reduction: rule and reason, program, bytes, and how fast it could be."""
+    try:
+        spec = axisfold.ArraySpec(parse_shape(shape), dtype, order=order)
+        names = parse_ops(op)
+        given = names if len(names) > 1 else names[0]
+        found = axisfold.explain(
+            spec, given, parse_axis(axis), target=target, measure=measure, refresh=refresh
+        )
+        make_console().out(report(found, full=full), end="", highlight=False)
     except (AxisfoldError, CommandError, MemoryError) as error:
         raise typer.Exit(_report(error)) from error
 

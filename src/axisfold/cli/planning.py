@@ -6,17 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, Final
-
-import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from typing import Final
 
 from axisfold.api.arguments import item_of
 from axisfold.api.dispatch import plan_request
 from axisfold.api.fold import Planned
 from axisfold.api.options import Request
+from axisfold.api.spec import ArraySpec
 from axisfold.cli.errors import CommandError
-from axisfold.dtypes import parse
 from axisfold.passes.teams import STYLES
 from axisfold.plan.planner import HOST, make_plan
 from axisfold.plan.rules_threads import threads_rule
@@ -39,7 +36,7 @@ def plan_of_shape(
     if layout not in ("C", "F"):
         raise CommandError(f"--layout {layout!r} is not an order. Use C or F.")
     chosen_target = parse_target(target)
-    like = _like(shape, parse(dtype).to_numpy(), layout)
+    like = ArraySpec(shape, dtype, order=layout)
     goal = chosen_target if chosen_target.has_threads else HOST
     items = tuple(item_of(op) for op in ops)
     return plan_request(Request("fold", items, axis=axis), [like], goal)
@@ -57,16 +54,3 @@ def by_threads(planned: Planned, threads: int | None, style: str | None) -> Plan
     rule = threads_rule(threads, style or "")
     plan = make_plan(planned.traced, planned.plan.layout, SIM, rule)
     return replace(planned, plan=plan)
-
-
-def _like(shape: tuple[int, ...], dtype: np.dtype[Any], layout: str) -> np.ndarray[Any, Any]:
-    """Return one element under the shape and strides of a whole array; it is never read."""
-    order = range(len(shape)) if layout == "F" else reversed(range(len(shape)))
-    strides = [0] * len(shape)
-    step = dtype.itemsize
-    for axis in order:
-        strides[axis] = step
-        step *= max(shape[axis], 1)
-    if step > np.iinfo(np.int64).max:
-        raise CommandError(f"shape {shape} of {dtype} has more bytes than memory has addresses.")
-    return as_strided(np.zeros(1, dtype), shape, strides, writeable=False)

@@ -86,21 +86,34 @@ def make_plan(
 ) -> Plan:
     """Write te and schedule by a rule, by default the target's first one that applies."""
     if rule is None:
-        rules = rules_cuda.RULES if target.has_threads else rules_cpu.RULES
-        rule = next(r for r in rules if r.applies(layout, traced))
+        rule = next(r for r in rules_of(target) if r.applies(layout, traced))
     composer = Composer(traced, layout)
     graph = composer.graph() if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
     schedule = create_schedule(graph.results[0].op)
     if any(stage.op is graph.state[0].op for stage in schedule.stages):
         rule.schedule(schedule, graph, traced, target)  # else no result reads the state
-    kernel = legible(
+    kernel = _loops(traced, rule, graph, schedule, target)
+    return Plan(layout, rule, graph, schedule, _compiled(kernel, target))
+
+
+def loops(traced: Traced, made: Plan, target: Target) -> Kernel:
+    """Return the loop IR of a plan as people read it."""
+    return _loops(traced, made.rule, made.graph, made.schedule, target)
+
+
+def _loops(traced: Traced, rule: Rule, graph: Graph, schedule: Schedule, target: Target) -> Kernel:
+    return legible(
         schedule,
         graph.args,
         f"{rule.name}_fold",
         compact=_real_results(traced, graph),
         target=target if target.has_threads else None,
     )
-    return Plan(layout, rule, graph, schedule, _compiled(kernel, target))
+
+
+def rules_of(target: Target) -> tuple[Rule, ...]:
+    """Return the table of rules of a target, which is read from the top."""
+    return rules_cuda.RULES if target.has_threads else rules_cpu.RULES
 
 
 def _compiled(kernel: Kernel, target: Target) -> Any:

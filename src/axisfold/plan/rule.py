@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from axisfold.plan.compose import Graph, LayoutClass
-from axisfold.schedule.schedule import Schedule
-from axisfold.target import Target
+from axisfold.plan.compose import LayoutClass
 from axisfold.tensor.trace import Traced
 
-Scheduler = Callable[[Schedule, Graph, Traced, Target], None]
+# Parameters that may be tuned are keyword arguments after these, with their defaults.
+Scheduler = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,14 @@ class Rule:
     reason
         Why its schedule suits the class, in one sentence.
     schedule
-        Applies the primitives.
+        Applies the primitives to a :class:`Schedule`, given the graph, the trace and the target.
     tile_rows
         Length of the runs that the computation goes by; None folds elements.
+    parameters
+        For each keyword argument of ``schedule`` that may be tuned (and for ``"tile_rows"``) the
+        values that are worth trying.
+    values
+        The parameters that do not have their defaults.
     """
 
     name: str
@@ -37,3 +43,22 @@ class Rule:
     reason: str
     schedule: Scheduler
     tile_rows: int | None = None
+    parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    values: Mapping[str, int] = field(default_factory=dict)
+
+    def with_values(self, values: Mapping[str, int]) -> Rule:
+        """Return the rule with parameters other than its defaults."""
+        keywords = {name: value for name, value in values.items() if name != "tile_rows"}
+        return replace(
+            self,
+            schedule=partial(self.schedule, **keywords),
+            tile_rows=values.get("tile_rows", self.tile_rows),
+            values=dict(values),
+        )
+
+    def default(self, name: str) -> int | None:
+        """Return the default of a parameter; None if it follows from the problem."""
+        if name == "tile_rows":
+            return self.tile_rows
+        found = inspect.signature(self.schedule).parameters[name].default
+        return None if found is None else int(found)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timing of a fold and of its parts: the call, the kernel, its threads, and data in cache."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from axisfold.api.arguments import Array
+from axisfold.api.fold import Planned, input_offsets, part_offsets, scalar_values
+from axisfold.ir.expr import Var
+from axisfold.plan.canonical import LoopAxis, Problem
+from axisfold.plan.read_limit import using_threads
+from axisfold.runtime.threads import check_status
+
+# A sample is at least this long, so that the clock does not count; and all of them together.
+_SAMPLE_SECONDS: Final = 50e-6
+_MOST_SECONDS: Final = 2.0
+_FEWEST: Final = 3
+# What the second-level cache of a core surely holds.
+_CACHE_BYTES: Final = 192 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What was measured, in seconds; medians of repeats.
+
+    Attributes
+    ----------
+    call
+        A call of the function, with everything that it does.
+    kernel
+        The compiled code alone, into results that exist.
+    one_thread
+        The same on one thread; None if it was not needed.
+    cached
+        For each byte of the elements, on one thread and data in its cache; None likewise.
+    repeats
+        How many calls were timed.
+    threads
+        How many threads a loop may use.
+    """
+
+    call: float
+    kernel: float
+    one_thread: float | None
+    cached: float | None
+    repeats: int
+    threads: int
+
+
+def median_seconds(repeats: int, *functions: Callable[[], object]) -> list[float]:
+    """Return the median time of a call of each function, which take turns."""
+    counts = [_calls(function) for function in functions]
+    samples: list[list[float]] = [[] for _ in functions]
+    begin = time.perf_counter()
+    for done in range(repeats):
+        if done >= _FEWEST and time.perf_counter() - begin > _MOST_SECONDS:
+            break
+        for function, calls, mine in zip(functions, counts, samples, strict=True):
+            start = time.perf_counter()
+            for _ in range(calls):
+                function()
+            mine.append((time.perf_counter() - start) / calls)
+    return [statistics.median(mine) for mine in samples]
+
+
+def _calls(function: Callable[[], object]) -> int:
+    """Return how many calls make a sample; the first one is not like those that follow."""
+    function()
+    start = time.perf_counter()
+    function()
+    return max(1, round(_SAMPLE_SECONDS / max(time.perf_counter() - start, 1e-9)))
+
+
+class KernelCall:
+    """A plan's kernel bound to arrays, and to results that exist; call it to run it.
+
+    Parameters
+    ----------
+    planned
+        The fold.
+    arrays
+        Its inputs.
+    """
+
+    def __init__(self, planned: Planned, arrays: Sequence[Array]) -> None:
+        self.planned = planned
+        compiled = planned.plan.compiled
+        shape = tuple(axis.extent for axis in planned.problem.kept)
+        self.results = [np.empty(shape, r.dtype.to_numpy()) for r in planned.traced.results]
+        pointers = [a.__array_interface__["data"][0] for a in arrays]
+        addresses = [pointers[which] + offset for which, offset in input_offsets(planned, arrays)]
+        addresses += [0] * (planned.plan.graph.index is not None)
+        for result, array in zip(planned.traced.results, self.results, strict=True):
+            base = array.__array_interface__["data"][0]
+            addresses += [base + part for part in part_offsets(result)]
+        self.addresses = addresses
+        self.arrays = arrays  # the addresses are theirs
+        self.entry, self.order = compiled.entry, compiled.scalars
+        self.scalars = self._scalars(planned)
+
+    def _scalars(self, planned: Planned) -> list[int]:
+        values: Mapping[Var, int] = scalar_values(planned, planned.plan.compiled.ir)
+        return [values[v] for v in self.order]
+
+    def __call__(self) -> None:
+        """Run the kernel."""
+        status = self.entry(*self.addresses, *self.scalars)
+        if status:
+            check_status(status, "fold")
+
+    def within(self, most_bytes: int) -> tuple[Callable[[], None], int] | None:
+        """Return a call on a part of the data, and the bytes of its elements.
+
+        The part is a box of the same strides, which has all of those axes that the kernel was
+        made for; None if there is no smaller one.
+        """
+        problem = _box(self.planned, most_bytes)
+        if problem is None:
+            return None
+        scalars = self._scalars(replace(self.planned, problem=problem))
+
+        def run() -> None:
+            self.entry(*self.addresses, *scalars)
+
+        return run, _element_bytes(self.planned, problem)
+
+
+def _box(planned: Planned, most_bytes: int) -> Problem | None:
+    """Return the problem on a part of the data: the longest axes are cut."""
+    graph = planned.plan.graph
+    shapes = [t.shape for parts in graph.inputs for t in parts]
+    problem = planned.problem
+    axes = [*problem.kept, *problem.reduced]
+    free = [isinstance(extent, Var) for extent in shapes[0]]
+    while _bytes(planned, axes) > most_bytes:
+        cut = max(
+            (n for n, is_free in enumerate(free) if is_free and axes[n].extent > 1),
+            key=lambda n: axes[n].extent,
+            default=None,
+        )
+        if cut is None:
+            return None
+        axes[cut] = replace(axes[cut], extent=-(-axes[cut].extent // 2))
+    if axes == [*problem.kept, *problem.reduced]:
+        return None
+    kept = len(problem.kept)
+    return replace(problem, kept=tuple(axes[:kept]), reduced=tuple(axes[kept:]))
+
+
+def _element_bytes(planned: Planned, problem: Problem) -> int:
+    return _bytes(planned, [*problem.kept, *problem.reduced])
+
+
+def _bytes(planned: Planned, axes: Sequence[LoopAxis]) -> int:
+    size = sum(v.dtype.itemsize for parts in planned.traced.elements for v in parts)
+    return size * prod(axis.extent for axis in axes)
+
+
+def take_times(
+    call: Callable[[], Any],
+    kernel: KernelCall,
+    threads: int,
+    repeats: int,
+    is_fast: Callable[[float], bool],
+) -> Times:
+    """Return times of a call; of its parts too unless it is fast.
+
+    Parameters
+    ----------
+    call
+        Calls the function.
+    kernel
+        Its kernel.
+    threads
+        How many threads a loop may use.
+    repeats
+        How many calls are timed.
+    is_fast
+        Whether there is nothing to explain about a time.
+    """
+    whole, alone = median_seconds(repeats, call, kernel)
+    if is_fast(whole):
+        return Times(whole, alone, None, None, repeats, threads)
+    one = alone
+    with using_threads(1):
+        if threads > 1:
+            (one,) = median_seconds(repeats, kernel)
+        cached = _cached_seconds(kernel, repeats)
+    return Times(whole, alone, one, cached, repeats, threads)
+
+
+def _cached_seconds(kernel: KernelCall, repeats: int) -> float | None:
+    """Return the time for each byte in cache: of two sizes, so that a call's own time is none."""
+    small, large = (kernel.within(size) for size in (_CACHE_BYTES // 4, _CACHE_BYTES))
+    if small is None or large is None or small[1] >= large[1]:
+        return None
+    short, long = median_seconds(repeats, small[0], large[0])
+    return (long - short) / (large[1] - small[1]) if long > short else None

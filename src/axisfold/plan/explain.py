@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a plan is what it is: the canonical problem in words, and the rules that were passed over."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Final
+
+from axisfold.plan.canonical import LoopAxis, Problem
+from axisfold.plan.compose import LayoutClass
+from axisfold.plan.rule import Rule
+from axisfold.tensor.trace import TilePass, Traced
+
+# Facts that are changed together at most to find out what a rule is waiting for.
+_MOST_CHANGES: Final = 3
+_STEPS: Final = {"unit": "one element", "zero": "nothing", "any": "any stride"}
+# Names of size classes, of CPUs and of GPUs.
+_RUNS: Final = ("short", "moderate", "middle", "row", "long", "shallow", "deep")
+_OUTPUTS: Final = ("few", "many", "narrow")
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A rule that does not plan a kernel.
+
+    Attributes
+    ----------
+    name
+        The rule.
+    why
+        What it needs, or that it stands further down.
+    """
+
+    name: str
+    why: str
+
+
+def problem_lines(problem: Problem, layout: LayoutClass) -> list[str]:
+    """Return the canonical problem in words, a line for each fact."""
+    lines = [f"kept    {_axis(axis)}" for axis in problem.kept] or ["kept    nothing: one result"]
+    lines += [f"folded  {_axis(axis)}" for axis in problem.reduced]
+    steps = ", ".join(_STEPS.get(step, step) for step in layout.inner_steps)
+    kind = "folded" if layout.inner_kind == "reduced" else "kept"
+    lines.append(f"the innermost axis in memory is {kind}; a step along it moves by {steps}")
+    if problem.flipped or any(problem.offsets):
+        lines.append("axes of negative stride are walked backwards")
+    return lines
+
+
+def _axis(axis: LoopAxis) -> str:
+    steps = " and ".join(f"{stride:,}" for stride in axis.strides)
+    return f"{axis.extent:,} elements, {steps} bytes apart"
+
+
+def layout_text(layout: LayoutClass) -> str:
+    """Return a layout class in one line: what a kernel is compiled for."""
+    facts = [f"{layout.kept} kept and {layout.reduced} folded axes"]
+    facts += [f"innermost {layout.inner_kind}: {', '.join(layout.inner_steps)}"]
+    facts += [f"runs: {layout.run}"] * bool(layout.run)
+    facts += [f"results: {layout.outputs}"] * bool(layout.outputs)
+    return "; ".join(facts)
+
+
+def passed_over(
+    rules: Sequence[Rule], chosen: str, layout: LayoutClass, traced: Traced
+) -> tuple[Passed, ...]:
+    """Return the other rules of a table and why none of them plans the kernel.
+
+    Parameters
+    ----------
+    rules
+        The table, read from the top.
+    chosen
+        Name of the rule that plans it.
+    layout, traced
+        What is planned.
+    """
+    found = []
+    for rule in rules:
+        if rule.name == chosen:
+            continue
+        if rule.applies(layout, traced):
+            why = f"applies too, but stands below {chosen}"
+        else:
+            why = _needs(rule, layout, traced)
+        found.append(Passed(rule.name, why))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Another value of one fact, and how to say it."""
+
+    field: str
+    value: Any
+    words: str
+
+
+def _needs(rule: Rule, layout: LayoutClass, traced: Traced) -> str:
+    """Return the fewest facts that would have to be otherwise for a rule to apply."""
+    changes = list(_changes(layout, traced))
+    for count in range(1, _MOST_CHANGES + 1):
+        hits = []
+        for group in combinations(changes, count):
+            fields = {change.field for change in group}
+            if len(fields) == count and rule.applies(*_changed(layout, traced, group)):
+                hits.append(" and ".join(change.words for change in group))
+        if hits:
+            return "needs " + ", or ".join(hits[:2])
+    return "takes problems of quite another kind"
+
+
+def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
+    if layout.inner_kind == "kept":
+        yield _Change("inner_kind", "reduced", "a folded axis innermost in memory")
+    elif layout.kept:
+        yield _Change("inner_kind", "kept", "a kept axis innermost in memory")
+    unit = ("unit",) * len(layout.inner_steps)
+    if layout.inner_steps != unit:
+        yield _Change("inner_steps", unit, "inputs that lie without gaps along it")
+    if layout.kept:
+        yield _Change("kept", 0, "no kept axis")
+    else:
+        yield _Change("kept", 1, "a kept axis")
+    for field, names, what in (("run", _RUNS, "folds"), ("outputs", _OUTPUTS, "results")):
+        mine = getattr(layout, field)
+        for name in names:
+            if name != mine:
+                here = f" (these are {mine})" if mine else ""
+                yield _Change(field, name, f"{name} {what}{here}")
+    if traced.combiner.is_ordered:
+        yield _Change("ordered", False, "a reducer that may be folded in any order")
+    if not traced.tile_passes:
+        yield _Change("tiles", True, "a reducer that has a form for short runs")
+
+
+def _changed(
+    layout: LayoutClass, traced: Traced, changes: Sequence[_Change]
+) -> tuple[LayoutClass, Traced]:
+    other = copy.copy(traced)
+    for change in changes:
+        match change.field:
+            case "ordered":
+                facts = other.combiner.facts - {"ordered"}
+                other.combiner = replace(other.combiner, facts=facts)
+            case "tiles":
+                first = other.combiner
+                other.tile_passes = (TilePass(first.lhs[0], first, first.lhs[0]),)
+            case _:
+                layout = replace(layout, **{change.field: change.value})
+    return layout, other
