@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import operator
-import sys
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import Any
 
 from axisfold.api.catalog import CATALOG, Row
 from axisfold.api.options import Item
 from axisfold.dtypes import DType, parse
 from axisfold.errors import ArgumentError, ArgumentTypeError, AxisError, DTypeError
+from axisfold.interop import torch
 from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.trace import Member
-
-Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def normalize_axes(axis: Any, rank: int) -> frozenset[int]:
@@ -78,38 +74,7 @@ def wanted_dtype(dtype: Any) -> DType | None:
     """
     if dtype is None:
         return None
-    kind = getattr(sys.modules.get("torch"), "dtype", None)
-    if kind is not None and isinstance(dtype, kind):
-        return parse(str(dtype).removeprefix("torch."))
-    return parse(dtype)
-
-
-def as_array(value: Any, name: str = "x") -> Array:
-    """Return a native NumPy array for an array, a scalar or nested lists of numbers.
-
-    Raises
-    ------
-    DTypeError
-        ``D101``: elements are no numbers.
-    ArgumentError
-        ``A304``: the value is no array; ``A309``: it is a masked array.
-    """
-    if isinstance(value, np.ma.MaskedArray):
-        raise ArgumentError(
-            f"{name} is a masked array, and its masked elements would be folded too.",
-            code="A309",
-            hint="Fold x.filled(value) with a value that does not count, or x.compressed().",
-        )
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError) as error:
-        raise ArgumentError(
-            f"{name} is no array: {str(error).rstrip('.')}.",
-            code="A304",
-            hint="Pass a NumPy array or nested lists of numbers.",
-        ) from error
-    parse(array.dtype)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return parse(str(dtype).removeprefix("torch.") if torch.is_dtype(dtype) else dtype)
 
 
 def resolve_row(op: str) -> Row:

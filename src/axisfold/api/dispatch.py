@@ -3,36 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
-
-from axisfold.api.arguments import as_array, item_of, member_of, wanted_dtype
+from axisfold.api.arguments import item_of, member_of, wanted_dtype
 from axisfold.api.catalog import Row
 from axisfold.api.catalog.parameters import python_signature
-from axisfold.api.device import run_on_device
 from axisfold.api.docstrings import docstring
-from axisfold.api.fold import Launch, Layout, Planned, bind, plan_fold
+from axisfold.api.fold import Layout, Planned, plan_fold
+from axisfold.api.launches import launches, run_planned
 from axisfold.api.options import Request, axis_key, checked_keepdims, named_request
 from axisfold.api.patterns import apply_pattern
 from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError, KeywordError
+from axisfold.interop import numpy
+from axisfold.interop.libraries import library_of
+from axisfold.interop.views import Library
 from axisfold.plan.planner import HOST
-from axisfold.runtime.placement import is_on_gpu
 from axisfold.target import Target
-
-MAX_SIGNATURES: Final = 4096
-
-_launches: dict[Hashable, Launch] = {}
-
-
-def _remember(key: Hashable, launch: Launch) -> None:
-    """Keep a launch; a program of endlessly many shapes starts over now and then."""
-    if len(_launches) >= MAX_SIGNATURES:
-        _launches.clear()
-    _launches[key] = launch
 
 
 def make_function(row: Row) -> Callable[..., Any]:
@@ -49,21 +38,19 @@ def make_function(row: Row) -> Callable[..., Any]:
     ) -> Any:
         if len(args) == 1 and axis is None and axis_is_first:
             axis, args = args[0], ()
-        if args or options or type(x) is not np.ndarray:
+        if args or options:
             return run(named_request(row, args, axis, keepdims, options), (x,))
-        key = (name, x.dtype, x.shape, x.strides, axis_key(axis), keepdims)
-        try:
-            launch = _launches.get(key)
-        except TypeError:  # an argument that the slow path refuses
-            launch = None
-        if launch is not None:
-            return launch(x)
+        call = (name, axis_key(axis), keepdims)
+        quick = library_of(x).quick_key(x)
+        if quick is not None:
+            try:
+                launch = launches.get((call, quick[0]))
+            except TypeError:  # an argument that the slow path refuses
+                launch = None
+            if launch is not None:
+                return launch(x, quick[1:])
         request = named_request(row, (), axis, keepdims, options)
-        array = as_array(x)
-        launch = _bind(request, (array,))
-        if array is x:
-            _remember(key, launch)
-        return launch(array)
+        return run_planned(call, (x,), partial(plan_request, request), request.keepdims)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "axisfold"
@@ -82,44 +69,22 @@ def run(request: Request, inputs: Sequence[Any]) -> Any:
     inputs
         Arrays; what was given, not yet checked.
     """
-    if any(is_on_gpu(v) for v in inputs):
-        plan = partial(plan_request, request)
-        return run_on_device(request.key, inputs, plan, request.keepdims, as_tuple=request.is_list)
-    key = _launch_key(request, inputs)
-    launch = None if key is None else _launches.get(key)
-    if launch is not None:
-        return launch(*inputs)
-    labels = ["x"] if len(inputs) == 1 else [f"input {n}" for n in range(len(inputs))]
-    arrays = [as_array(v, label) for v, label in zip(inputs, labels, strict=True)]
-    launch = _bind(request, arrays)
-    if key is not None and all(a is b for a, b in zip(arrays, inputs, strict=True)):
-        _remember(key, launch)
-    return launch(*arrays)
+    plan = partial(plan_request, request)
+    return run_planned(request.key, inputs, plan, request.keepdims, as_tuple=request.is_list)
 
 
-def _launch_key(request: Request, inputs: Sequence[Any]) -> Hashable | None:
-    """Return the signature of a call, None if it cannot be remembered."""
-    if not all(type(v) is np.ndarray for v in inputs):
-        return None
-    key = (request.key, *((v.dtype, v.shape, v.strides) for v in inputs))
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
-
-
-def _bind(request: Request, arrays: Sequence[np.ndarray[Any, Any]]) -> Launch:
-    planned = plan_request(request, arrays)
-    return bind(arrays, planned, request.keepdims, as_tuple=request.is_list)
-
-
-def plan_request(request: Request, arrays: Sequence[Layout], target: Target = HOST) -> Planned:
+def plan_request(
+    request: Request,
+    arrays: Sequence[Layout],
+    target: Target = HOST,
+    library: Library = numpy,
+) -> Planned:
     """Plan a request for arrays, of which only dtypes, shapes and strides count."""
     wanted = wanted_dtype(request.dtype)
     members = [member_of(item, parse(arrays[0].dtype), wanted) for item in request.items]
     needs = [i.row.name for i in request.items if i.row is not None and i.row.needs_elements]
-    return plan_fold(arrays, members, request.axis, needs, target)
+    fit = library.result_dtype if wanted is None else None
+    return plan_fold(arrays, members, request.axis, needs, target, fit=fit)
 
 
 def fold(

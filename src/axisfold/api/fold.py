@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fold(): any reducer over any axes of strided arrays; the path of a new signature."""
+"""Planning a fold: any reducer over any axes of strided arrays."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from axisfold.api.arguments import Array, normalize_axes
-from axisfold.api.results import result_type
-from axisfold.dtypes import parse
+from axisfold.api.arguments import normalize_axes
+from axisfold.dtypes import DType, parse
 from axisfold.errors import (
     EmptyError,
     ShapeError,
 )
+from axisfold.ir.build import cast
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.plan.canonical import LoopAxis, Problem, canonicalize, size_class
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import HOST, Plan, plan
-from axisfold.runtime.threads import check_status
 from axisfold.target import Target
 from axisfold.tensor.trace import Member, Result, Traced, trace
 
@@ -48,72 +47,6 @@ class Layout(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """How one result array is made.
-
-    Attributes
-    ----------
-    dtype
-        Its NumPy dtype.
-    parts
-        Byte offsets of its real components.
-    """
-
-    dtype: np.dtype[Any]
-    parts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A bound signature: everything about a call but the addresses.
-
-    Attributes
-    ----------
-    entry
-        The machine code.
-    inputs
-        For each real component: which array, and the byte offset of its first element.
-    outputs
-        How results are made.
-    scalars
-        Extents and strides.
-    compact
-        Shape of the results as the kernel writes them.
-    arrange
-        Brings a compact result into the caller's shape.
-    wrap
-        Packs several results, None for one.
-    plan
-        The plan behind the entry.
-    """
-
-    entry: Callable[..., int]
-    inputs: tuple[tuple[int, int], ...]
-    index_count: int
-    outputs: tuple[Output, ...]
-    scalars: tuple[int, ...]
-    compact: tuple[int, ...]
-    arrange: Callable[[Array], Any]
-    wrap: Callable[..., Any] | None
-    plan: Plan
-
-    def __call__(self, *arrays: Array) -> Any:
-        """Run on arrays of this signature and return new results."""
-        pointers = [a.__array_interface__["data"][0] for a in arrays]
-        results = [np.empty(self.compact, o.dtype) for o in self.outputs]
-        addresses = [pointers[which] + offset for which, offset in self.inputs]
-        addresses += [0] * self.index_count
-        for result, output in zip(results, self.outputs, strict=True):
-            base = result.__array_interface__["data"][0]
-            addresses += [base + part for part in output.parts]
-        status = self.entry(*addresses, *self.scalars)
-        if status:
-            check_status(status, "fold")
-        arranged = [self.arrange(r) for r in results]
-        return arranged[0] if self.wrap is None else self.wrap(*arranged)
-
-
-@dataclass(frozen=True, slots=True)
 class Planned:
     """A fold of arrays of one signature, before anything is compiled."""
 
@@ -132,6 +65,7 @@ def plan_fold(
     target: Target = HOST,
     *,
     is_masked: bool = False,
+    fit: Callable[[DType, Sequence[DType]], DType] | None = None,
 ) -> Planned:
     """Plan a fold; only dtypes, shapes and strides of the arrays count.
 
@@ -149,6 +83,8 @@ def plan_fold(
         What the kernel is for.
     is_masked
         Whether the last array tells which elements are folded.
+    fit
+        Returns the dtype that a result has in the caller's library.
 
     Raises
     ------
@@ -164,6 +100,8 @@ def plan_fold(
     _check_elements(shape, reduced, needs_elements)
     dtypes = [parse(a.dtype) for a in arrays]
     traced = trace(members, dtypes[:-1] if is_masked else dtypes, is_masked=is_masked)
+    if fit is not None:
+        traced.results = [_fitted(r, fit(r.dtype, dtypes)) for r in traced.results]
     ordered = traced.combiner.is_ordered
     problem = canonicalize(
         shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index
@@ -176,38 +114,11 @@ def plan_fold(
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced)
 
 
-def bind(
-    arrays: Sequence[Array], planned: Planned, keepdims: bool, *, as_tuple: bool = False
-) -> Launch:
-    """Compile a planned fold and bind it to the arrays' signature.
-
-    Parameters
-    ----------
-    arrays, planned
-        Inputs, and what :func:`plan_fold` returned for them.
-    keepdims
-        As NumPy's.
-    as_tuple
-        Pack a single result into a tuple, as several are.
-    """
-    problem, traced = planned.problem, planned.traced
-    outputs = tuple(Output(r.dtype.to_numpy(), part_offsets(r)) for r in traced.results)
-    compiled = planned.plan.compiled
-    values = scalar_values(planned, compiled.ir)
-    compact = tuple(planned.shape[a] for a in problem.out_axes)
-    names = [r.name for r in traced.results]
-    wrap = result_type(tuple(names)) if as_tuple or len(names) > 1 else None
-    return Launch(
-        compiled.entry,
-        input_offsets(planned, arrays),
-        int(planned.plan.graph.index is not None),
-        outputs,
-        tuple(values[v] for v in compiled.scalars),
-        compact,
-        _arrangement(problem, planned.shape, planned.reduced, keepdims),
-        wrap,
-        planned.plan,
-    )
+def _fitted(result: Result, dtype: DType) -> Result:
+    if dtype == result.dtype:
+        return result
+    part = DType("float", dtype.bits // 2) if dtype.is_complex else dtype
+    return Result(result.name, dtype, tuple(cast(part, each) for each in result.parts))
 
 
 def input_offsets(planned: Planned, arrays: Sequence[Layout]) -> tuple[tuple[int, int], ...]:
@@ -321,24 +232,3 @@ def _result_layout(kept: Sequence[LoopAxis]) -> list[tuple[int, int]]:
         layout.insert(0, (axis.extent, step))
         step *= axis.extent
     return layout
-
-
-def _arrangement(
-    problem: Problem, shape: Sequence[int], reduced: frozenset[int], keepdims: bool
-) -> Callable[[Array], Any]:
-    """Return the function that brings a compact result into the caller's shape."""
-    final = tuple(
-        1 if a in reduced else n for a, n in enumerate(shape) if keepdims or a not in reduced
-    )
-    order = tuple(int(i) for i in np.argsort(problem.out_axes))
-    flips = tuple(
-        slice(None, None, -1) if i in problem.flipped else slice(None) for i in range(len(order))
-    )
-    is_sorted = order == tuple(range(len(order)))
-    if not final:
-        return lambda result: result[()]
-    if is_sorted and not problem.flipped:
-        return lambda result: result.reshape(final)
-    if not problem.flipped:
-        return lambda result: result.transpose(order).reshape(final)
-    return lambda result: np.ascontiguousarray(result[flips].transpose(order)).reshape(final)

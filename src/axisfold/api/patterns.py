@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-from axisfold.api.arguments import as_array
 from axisfold.api.pattern_text import ELLIPSIS, Group, Pattern, Side, read_pattern
 from axisfold.errors import ArgumentError, AxisError, ShapeError
+from axisfold.interop import numpy
 
 MAX_RECIPES: Final = 4096
 
@@ -105,7 +105,9 @@ def apply_pattern(
     ShapeError
         ``A333``: an extent or a rank does not fit the pattern.
     """
-    arrays = [x if hasattr(x, "shape") else as_array(x, f"input {n}") for n, x in enumerate(inputs)]
+    arrays = [
+        x if hasattr(x, "shape") else numpy.resolved(f"input {n}", x) for n, x in enumerate(inputs)
+    ]
     shapes = tuple(tuple(map(operator.index, x.shape)) for x in arrays)
     extents = _checked_sizes(sizes)
     key = (text, shapes, tuple(extents.items()))

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from axisfold.errors import ArgumentError, DTypeError, InternalError, ShapeError
+from axisfold.interop.libraries import is_on_gpu
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Facts
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
 from axisfold.ir.stmt import Kernel
 from axisfold.ir.walk import post_order
-from axisfold.runtime.placement import is_on_gpu
 
 Array = np.ndarray[Any, Any]
 

@@ -67,6 +67,7 @@ def install_libraries(monkeypatch):
     torch = SimpleNamespace(
         Tensor=Tensor,
         is_grad_enabled=lambda: True,
+        autograd=SimpleNamespace(forward_ad=SimpleNamespace(_current_level=-1)),
         _C=SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 70 + device),
     )
     stream = SimpleNamespace(get_current_stream=lambda device: SimpleNamespace(ptr=80 + device))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import axisfold
-from axisfold.api.dispatch import _launches
+from axisfold.api.launches import launches
 from axisfold.plan import planner
 from axisfold.tensor.reducer import Reducer
 
@@ -27,7 +27,7 @@ def plans(monkeypatch):
 
     monkeypatch.setattr(planner, "make_plan", noted)
     monkeypatch.setattr(planner, "_plans", {})
-    _launches.clear()
+    launches.clear()
     return made
 
 
@@ -141,13 +141,13 @@ def test_threads_that_meet_at_one_new_signature_compile_it_once(plans, monkeypat
 
 
 def test_the_memory_of_calls_is_bounded(monkeypatch):
-    from axisfold.api import dispatch
+    from axisfold.api import launches as module
 
-    monkeypatch.setattr(dispatch, "MAX_SIGNATURES", 8)
-    _launches.clear()
+    monkeypatch.setattr(module, "MAX_SIGNATURES", 8)
+    launches.clear()
     for n in range(1, 40):
         assert axisfold.sum(np.ones(n)) == n
-        assert len(_launches) <= 8
+        assert len(launches) <= 8
     for n in range(1, 40):
         assert axisfold.fold(np.ones(n), "sum") == n
-        assert len(_launches) <= 8
+        assert len(launches) <= 8

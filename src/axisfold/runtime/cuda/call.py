@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from axisfold.errors import ArgumentError
+from axisfold.interop.libraries import current_stream, device_view, library_of
+from axisfold.interop.views import View
 from axisfold.ir.stmt import Kernel
 from axisfold.runtime.binding import (
     LayoutMismatch,
@@ -18,18 +20,9 @@ from axisfold.runtime.binding import (
     check_count,
     check_dtype,
 )
-from axisfold.runtime.cuda.arrays import (
-    View,
-    current_stream,
-    is_cupy,
-    quick_key,
-    stream_handle,
-    view,
-    wait_for,
-)
 from axisfold.runtime.cuda.driver import api, device
 from axisfold.runtime.cuda.program import Bound, Program
-from axisfold.runtime.placement import is_tensor
+from axisfold.runtime.cuda.streams import stream_handle, wait_for
 
 # Records of layouts that a function keeps; then it starts anew.
 _MOST_RECORDS: Final = 4096
@@ -104,7 +97,7 @@ class Caller:
         stream
             A stream or its handle; None takes the current stream of the arrays' library.
         """
-        quick = [quick_key(array) for array in arrays]
+        quick = [library_of(array).quick_key(array) for array in arrays]
         if None not in quick and len(quick) == len(self._masks):
             keys, addresses = zip(*quick, strict=True)
             key = self._key(keys, addresses)
@@ -123,19 +116,21 @@ class Caller:
         kernel = self.declared.ir
         check_count(kernel, arrays)
         api()  # without a driver there is no device array: say that first
-        get_stream = stream_of(arrays) if stream is None else lambda: stream_handle(stream)
+        get_stream = current_stream(arrays) if stream is None else lambda: stream_handle(stream)
         handle = get_stream()
         views = [
-            view(f"argument {position} ({buffer.name})", array, handle)
+            device_view(f"argument {position} ({buffer.name})", array, handle)
             for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True))
         ]
         addresses = [v.address for v in views]
-        quick = [quick_key(array) for array in arrays]
+        quick = [library_of(array).quick_key(array) for array in arrays]
         keys = [v.key if q is None else q[0] for v, q in zip(views, quick, strict=True)]
         key = self._key(keys, addresses)
         record = self._records.get(key)
         if record is None or record.may_overlap(addresses):
-            record = _Record(self._bind(views), stream_of(arrays), _written_pairs(kernel, views))
+            record = _Record(
+                self._bind(views), current_stream(arrays), _written_pairs(kernel, views)
+            )
             if len(self._records) >= _MOST_RECORDS:
                 self._records.clear()
             self._records[key] = record
@@ -163,16 +158,6 @@ class Caller:
             values = bind_layout(version.ir, shadows, extents)
         program = version.program
         return program.configure(carry_over(version.ir, program.kernel, values), device(where))
-
-
-def stream_of(arrays: Sequence[Any]) -> Callable[[], int]:
-    """Return what returns the current stream of the first array whose library has one."""
-    for array in arrays:
-        if is_tensor(array) and array.is_cuda:
-            return current_stream("torch", array.get_device())
-        if is_cupy(array):
-            return current_stream("cupy", array.data.device_id)
-    return current_stream("", 0)
 
 
 def check_aligned(label: str, v: View) -> None:

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from axisfold.runtime.cuda.arrays import LEGACY_STREAM, View, compact_strides, wait_for
+from axisfold.interop.views import View, compact_strides
 from axisfold.runtime.cuda.driver import Device, api, call, device, missing_extra
+from axisfold.runtime.cuda.streams import LEGACY_STREAM, wait_for
 
 Array = np.ndarray[Any, Any]
 

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folds of arrays in the host's memory: a bound signature is a call of machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from axisfold.api.fold import Planned, input_offsets, part_offsets, scalar_values
+from axisfold.api.outputs import result_form
+from axisfold.api.results import result_type
+from axisfold.interop.libraries import BY_NAME
+from axisfold.interop.views import HOST, Maker, View
+from axisfold.runtime.threads import check_status
+
+
+@dataclass(frozen=True, slots=True)
+class HostLaunch:
+    """A bound signature of host arrays: everything about a call but the addresses.
+
+    Attributes
+    ----------
+    entry
+        The machine code.
+    inputs
+        For each real component: which array, and the byte offset of its first element.
+    index
+        An address for each placeholder of the element index, which has no memory.
+    outputs
+        For each result what makes its array, and the byte offsets of its real components.
+    scalars
+        Extents and strides.
+    wrap
+        Packs several results, None for one.
+    """
+
+    entry: Callable[..., int]
+    inputs: tuple[tuple[int, int], ...]
+    index: tuple[int, ...]
+    outputs: tuple[tuple[Maker, tuple[int, ...]], ...]
+    scalars: tuple[int, ...]
+    wrap: Callable[..., Any] | None
+
+    def __call__(self, like: Any, pointers: Sequence[int]) -> Any:
+        """Run on addresses of this signature and return new results.
+
+        Parameters
+        ----------
+        like
+            The input beside which the results are made.
+        pointers
+            The inputs' addresses.
+        """
+        addresses = [pointers[which] + offset for which, offset in self.inputs]
+        addresses += self.index
+        results = []
+        for maker, parts in self.outputs:
+            result, base = maker.allocate(like)
+            addresses += [base + part for part in parts]
+            results.append(result)
+        status = self.entry(*addresses, *self.scalars)
+        if status:
+            check_status(status, "fold")
+        done = [
+            result if maker.finish is None else maker.finish(result, like)
+            for (maker, _), result in zip(self.outputs, results, strict=True)
+        ]
+        return done[0] if self.wrap is None else self.wrap(*done)
+
+
+def bind_host(
+    views: Sequence[View], planned: Planned, library: str, keepdims: bool, as_tuple: bool
+) -> HostLaunch:
+    """Compile a planned fold and bind it to the arrays' signature.
+
+    Parameters
+    ----------
+    views, planned
+        Inputs, and what :func:`axisfold.api.fold.plan_fold` returned for them.
+    library
+        Whose results are wanted.
+    keepdims
+        As NumPy's.
+    as_tuple
+        Pack a single result into a tuple, as several are.
+    """
+    form = result_form(planned.problem, planned.shape, planned.reduced, keepdims)
+    results = planned.traced.results
+    make = BY_NAME[library].maker
+    outputs = tuple((make(form, r.dtype, HOST), part_offsets(r)) for r in results)
+    compiled = planned.plan.compiled
+    values = scalar_values(planned, compiled.ir)
+    names = tuple(r.name for r in results)
+    return HostLaunch(
+        compiled.entry,
+        input_offsets(planned, views),
+        (0,) * (planned.plan.graph.index is not None),
+        outputs,
+        tuple(values[v] for v in compiled.scalars),
+        result_type(names) if as_tuple or len(names) > 1 else None,
+    )

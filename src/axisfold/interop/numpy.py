@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's arrays, and all that NumPy makes an array of: numbers, lists, buffers, ``__array__``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from axisfold.dtypes import DType, parse
+from axisfold.errors import ArgumentError
+from axisfold.interop.dtypes import name_of
+from axisfold.interop.views import HOST, Form, Maker, View
+
+NAME: Final = "numpy"
+
+
+def owns(array: Any) -> bool:
+    """Whether an object is an array or a scalar of NumPy."""
+    return isinstance(array, np.ndarray | np.generic)
+
+
+def is_on_gpu(array: Any) -> bool:
+    """Say no: NumPy has no other memory than the host's."""
+    return False
+
+
+def quick_key(array: Any) -> tuple[Hashable, int] | None:
+    """Return what a call depends on, and the address; None if only :func:`view` knows."""
+    if type(array) is not np.ndarray:
+        return None
+    return (array.dtype, array.shape, array.strides), array.__array_interface__["data"][0]
+
+
+def resolved(label: str, value: Any) -> np.ndarray[Any, Any]:
+    """Return an array in the machine's byte order; elements in the other are converted.
+
+    Raises
+    ------
+    ArgumentError
+        ``A304``: the value is no array; ``A309``: it is a masked array.
+    DTypeError
+        ``D101``: elements are no numbers.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{label} is a masked array, and its masked elements would be folded too.",
+            code="A309",
+            hint="Fold x.filled(value) with a value that does not count, or x.compressed().",
+        )
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(
+            f"{label} is no array: {str(error).rstrip('.')}.",
+            code="A304",
+            hint="Pass a NumPy array or nested lists of numbers.",
+        ) from error
+    parse(array.dtype)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def view(label: str, array: Any, stream: int) -> View:
+    """Return an array as plain data."""
+    address, is_readonly = array.__array_interface__["data"]
+    return View(
+        address, array.shape, array.strides, name_of(array.dtype), array.itemsize, HOST,
+        is_readonly, NAME, owner=array,
+    )  # fmt: skip
+
+
+def stream_of(array: Any) -> Callable[[], int] | None:
+    """Return None: the host has no streams."""
+    return None
+
+
+def result_dtype(dtype: DType, inputs: Sequence[DType]) -> DType:
+    """Return the dtype: it is NumPy's."""
+    return dtype
+
+
+def maker(form: Form, dtype: DType, device: int) -> Maker:
+    """Return what makes arrays, and scalars of results without axes."""
+    kind, shape = dtype.to_numpy(), form.shape
+    steps = tuple(step * kind.itemsize for step in form.strides)
+    start, size = form.first * kind.itemsize, math.prod(shape)
+
+    def compact(like: Any) -> tuple[Any, int]:
+        result = np.empty(shape, kind)
+        return result, result.__array_interface__["data"][0]
+
+    def strided(like: Any) -> tuple[Any, int]:
+        memory = np.empty(size, kind)
+        address = memory.__array_interface__["data"][0]
+        return np.ndarray(shape, kind, memory, start, steps), address
+
+    if not shape:
+        return Maker(compact, lambda result, like: result[()])
+    if form.is_compact:
+        return Maker(compact)
+    if min(form.strides) < 0:
+        return Maker(strided, lambda result, like: np.ascontiguousarray(result))
+    return Maker(strided)
