@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from axisfold.api.fold import Planned, input_offsets, part_offsets, scalar_values
+from axisfold.api.fold import Layout, Planned, input_offsets, part_offsets, scalar_values
 from axisfold.api.outputs import result_form
 from axisfold.api.results import result_type
 from axisfold.interop.libraries import BY_NAME
-from axisfold.interop.views import Maker, View
+from axisfold.interop.views import Maker
 from axisfold.runtime.cuda.driver import device
 from axisfold.runtime.cuda.program import Bound
 from axisfold.target import Target
@@ -77,19 +77,19 @@ def target_of(index: int) -> Target:
 
 
 def bind_device(
-    views: Sequence[View],
+    arrays: Sequence[Layout],
     planned: Planned,
     library: str,
     stream: Callable[[], int],
     where: int,
-    keepdims: bool,
-    as_tuple: bool,
+    keepdims: bool = False,
+    as_tuple: bool = False,
 ) -> DeviceLaunch:
     """Compile a planned fold and bind it to the arrays' signature.
 
     Parameters
     ----------
-    views, planned
+    arrays, planned
         Inputs, and what :func:`axisfold.api.fold.plan_fold` returned for them.
     library
         Whose results are wanted.
@@ -111,7 +111,7 @@ def bind_device(
     return DeviceLaunch(
         program.configure(scalar_values(planned, program.kernel), device(where)),
         stream,
-        input_offsets(planned, views),
+        input_offsets(planned, arrays),
         (0,) * (planned.plan.graph.index is not None),
         outputs,
         result_type(names) if as_tuple or len(names) > 1 else None,

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axisfold.api.fold import Planned, input_offsets, part_offsets, scalar_values
+from axisfold.api.fold import Layout, Planned, input_offsets, part_offsets, scalar_values
 from axisfold.api.outputs import result_form
 from axisfold.api.results import result_type
 from axisfold.interop.libraries import BY_NAME
-from axisfold.interop.views import HOST, Maker, View
+from axisfold.interop.views import HOST, Maker
 from axisfold.runtime.threads import check_status
 
 
@@ -70,13 +70,17 @@ class HostLaunch:
 
 
 def bind_host(
-    views: Sequence[View], planned: Planned, library: str, keepdims: bool, as_tuple: bool
+    arrays: Sequence[Layout],
+    planned: Planned,
+    library: str,
+    keepdims: bool = False,
+    as_tuple: bool = False,
 ) -> HostLaunch:
     """Compile a planned fold and bind it to the arrays' signature.
 
     Parameters
     ----------
-    views, planned
+    arrays, planned
         Inputs, and what :func:`axisfold.api.fold.plan_fold` returned for them.
     library
         Whose results are wanted.
@@ -94,7 +98,7 @@ def bind_host(
     names = tuple(r.name for r in results)
     return HostLaunch(
         compiled.entry,
-        input_offsets(planned, views),
+        input_offsets(planned, arrays),
         (0,) * (planned.plan.graph.index is not None),
         outputs,
         tuple(values[v] for v in compiled.scalars),

@@ -11,7 +11,9 @@ import numpy as np
 
 from axisfold.api.check.comparison import Tolerance, results_agree
 from axisfold.api.check.states import Array, States
-from axisfold.api.fold import bind, plan_fold
+from axisfold.api.fold import plan_fold
+from axisfold.api.host import bind_host
+from axisfold.interop import numpy
 from axisfold.plan.planner import HOST, Plan, make_plan
 from axisfold.plan.rule import Rule
 from axisfold.plan.rules_cpu import RULES
@@ -129,7 +131,8 @@ class Plans:
         plan = self._made.get(key)
         if plan is None:
             plan = self._made[key] = make_plan(planned.traced, planned.plan.layout, HOST, rule)
-        return bind(arrays, replace(planned, plan=plan), keepdims=False)(*arrays)
+        launch = bind_host(arrays, replace(planned, plan=plan), numpy.NAME)
+        return launch(arrays[0], [x.__array_interface__["data"][0] for x in arrays])
 
     def kernels(self) -> list[Kernel]:
         """Return each rule that takes the reducer once, on an arrangement that it is for."""
