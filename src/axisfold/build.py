@@ -15,7 +15,7 @@ from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import device, legible, threads
 from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
-from axisfold.runtime.cpu import MachineCode, assembly, compile_llvm
+from axisfold.runtime.cpu import Effort, MachineCode, assembly, compile_llvm
 from axisfold.runtime.cuda.call import Version
 from axisfold.runtime.cuda.function import CudaFunction, this_arch
 from axisfold.runtime.cuda.hostplan import Entry
@@ -54,6 +54,7 @@ class Compiled:
     """One kernel and its machine code, made when first needed."""
 
     ir: Kernel
+    effort: Effort = "full"
     _device: Kernel | None = None
     _code: MachineCode | None = None
     _entry: Callable[..., int] | None = None
@@ -71,7 +72,7 @@ class Compiled:
 
     def assembly(self) -> str:
         """Return the machine code as text."""
-        return assembly(self.source(), symbol(self.device))
+        return assembly(self.source(), symbol(self.device), effort=self.effort)
 
     @property
     def code(self) -> MachineCode:
@@ -81,7 +82,7 @@ class Compiled:
                 text = self.source()
                 if PARALLEL in text:
                     pool()
-                self._code = compile_llvm(text, symbol(self.device))
+                self._code = compile_llvm(text, symbol(self.device), effort=self.effort)
         return self._code
 
     @property

@@ -22,6 +22,7 @@ from axisfold.ir.stmt import Kernel
 from axisfold.plan.canonical import LoopAxis, Problem, canonicalize, size_class
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import HOST, Plan, plan
+from axisfold.plan.sizes_cpu import cpu_sizes
 from axisfold.target import Target
 from axisfold.tensor.trace import Member, Result, Traced, trace
 
@@ -109,8 +110,19 @@ def plan_fold(
     kind, steps = problem.inner([a.itemsize for a in arrays])
     # A complex element is two real ones, so its components do not lie side by side.
     steps = tuple("any" if d.is_complex else s for d, s in zip(dtypes, steps, strict=True))
-    sizes = size_class(problem) if target.has_threads else ("", "")
-    layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes)
+    if target.has_threads:
+        sizes, width = size_class(problem), 0
+    else:
+        *sizes, width = cpu_sizes(problem, kind, steps, [a.itemsize for a in arrays])
+    layout = LayoutClass(
+        len(problem.kept),
+        len(problem.reduced),
+        kind,
+        steps,
+        *sizes,
+        width=width,
+        is_aligned=target.has_threads,
+    )
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced)
 
 

@@ -42,6 +42,8 @@ from axisfold.passes.threads import has_meeting, is_block_tag
 # loops are tested most often.
 MAX_COPIES = 32
 MAX_STORES = 512
+# A tail with no more stores than this is written out as the interior is.
+MAX_TAIL_STORES = 16
 
 # The rest of a parallel loop that has no more rounds than this is not worth a second start of the
 # threads.
@@ -88,8 +90,10 @@ class _Partition(StmtRewriter):
         super().__init__()
         self.copies = 1
         self.threads: frozenset[Var] = frozenset()
+        self.is_launched = False
 
     def visit_launch(self, launch: Launch) -> Stmt:
+        self.is_launched = True
         # Blocks of a cluster may meet as well.
         tagged = zip(launch.vars, launch.tags, strict=True)
         self.threads = frozenset(v for v, tag in tagged if not is_block_tag(tag))
@@ -117,11 +121,23 @@ class _Partition(StmtRewriter):
         rest = self._last(loop, guards) - first
         is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
         kind: LoopKind = "rolled" if is_short or loop.kind == "serial" else loop.kind
-        tail = For(loop.var, loop.min + first, rest, kind, _rolled(loop.body))
+        body = loop.body if self._is_small(loop.body) else _rolled(loop.body)
+        tail = For(loop.var, loop.min + first, rest, kind, body)
         self.copies *= 2
-        halves = [super(_Partition, self).visit_for(h) for h in (interior, renamed_loops(tail))]
+        halves: list[Stmt] = [super().visit_for(interior)]
+        rest_loop = renamed_loops(tail)
+        # A rest keeps its other guards on a CPU, where compiling copies takes longer.
+        keeps = kind != "parallel" and not self.is_launched
+        halves.append(rest_loop if keeps else super().visit_for(rest_loop))
         self.copies //= 2
         return build.seq(*halves)
+
+    def _is_small(self, body: Stmt) -> bool:
+        """Return whether a tail stays as it is.
+
+        On a CPU accumulators that are indexed by constants only can live in registers.
+        """
+        return not self.is_launched and _stores(body) <= MAX_TAIL_STORES
 
     def _may_copy(self, body: Stmt) -> bool:
         copies = 2 * self.copies

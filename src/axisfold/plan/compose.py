@@ -32,8 +32,14 @@ class LayoutClass:
     inner_steps
         How each input steps along it: one element, not at all, or by any stride.
     run, outputs
-        For GPUs: how many elements are folded into each (``short``, ``moderate``, ``middle``,
-        ``long``), and of how many (``few``, ``many``); "" where that makes no difference.
+        How many elements are folded into each, and of how many, in the classes that the target's
+        rules tell apart (:func:`axisfold.plan.canonical.size_class`,
+        :func:`axisfold.plan.sizes_cpu.cpu_sizes`).
+    width
+        Extent of the innermost axis where the kernel is made for it: memory is then dense; 0
+        elsewhere.
+    is_aligned
+        Every element lies at a multiple of its size.
     """
 
     kept: int
@@ -42,6 +48,8 @@ class LayoutClass:
     inner_steps: tuple[Inner, ...]
     run: str = ""
     outputs: str = ""
+    width: int = 0
+    is_aligned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +196,7 @@ class Composer:
 
         def facts(element: Var) -> Facts:
             # A GPU reads elements at multiples of their size only, and is given no others.
-            return Facts(align=element.dtype.itemsize if self.layout.run else 0)
+            return Facts(align=element.dtype.itemsize if self.layout.is_aligned else 0)
 
         for position, parts in enumerate(self.traced.elements):
             strides = self._strides(position, len(rank_shape), parts[0].dtype.itemsize)

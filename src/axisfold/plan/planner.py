@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from axisfold.build import Compiled, cuda_program, sim_program
@@ -14,6 +14,7 @@ from axisfold.passes.pipelines import legible
 from axisfold.plan import rules_cpu, rules_cuda
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rule import Rule
+from axisfold.runtime.cpu import host_vector_bytes
 from axisfold.schedule.schedule import Schedule, create_schedule
 from axisfold.target import Target
 from axisfold.tensor.key import expression_key
@@ -85,6 +86,8 @@ def make_plan(
     traced: Traced, layout: LayoutClass, target: Target = HOST, rule: Rule | None = None
 ) -> Plan:
     """Write te and schedule by a rule, by default the target's first one that applies."""
+    if target == HOST:
+        target = replace(target, vector_bytes=host_vector_bytes())
     if rule is None:
         rule = next(r for r in rules_of(target) if r.applies(layout, traced))
     composer = Composer(traced, layout)
@@ -119,7 +122,7 @@ def rules_of(target: Target) -> tuple[Rule, ...]:
 def _compiled(kernel: Kernel, target: Target) -> Any:
     if target.kind == "cuda":
         return cuda_program(kernel, target)
-    return sim_program(kernel, target) if target.kind == "sim" else Compiled(kernel)
+    return sim_program(kernel, target) if target.kind == "sim" else Compiled(kernel, "brief")
 
 
 def _real_results(traced: Traced, graph: Graph) -> list[Tensor]:

@@ -12,12 +12,14 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from axisfold.errors import CompileError
 from axisfold.runtime.disk import shared_cache
 
 _FORMAT: Final = "1"
+
+Effort = Literal["none", "brief", "full"]
 
 # One compile at a time: LLVM's global context, which llvmlite uses, is not made for threads.
 _lock = threading.Lock()
@@ -56,7 +58,14 @@ def add_symbol(name: str, address: int) -> None:
         _binding().add_symbol(name, address)
 
 
-def compile_llvm(text: str, name: str, *, is_hot: bool = True) -> MachineCode:
+def host_vector_bytes() -> int:
+    """Return the bytes of the widest vector registers that this machine has."""
+    with _lock:
+        features = _binding().get_host_cpu_features()
+    return 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
+
+
+def compile_llvm(text: str, name: str, *, effort: Effort = "full") -> MachineCode:
     """Compile LLVM IR for this machine's instruction set, or find it on disk.
 
     Parameters
@@ -65,26 +74,27 @@ def compile_llvm(text: str, name: str, *, is_hot: bool = True) -> MachineCode:
         The module.
     name
         The function whose address is wanted.
-    is_hot
-        Optimize it; a tenth of the time does for code that hardly matters.
+    effort
+        ``"full"``: LLVM's standard pipeline; ``"brief"``: a sixth of its time, for programs whose
+        accumulators are indexed by constants; ``"none"`` does for code that hardly matters.
 
     Raises
     ------
     CompileError
         ``I201``: LLVM refused the text.
     """
-    return load_object(object_code(text, name, is_hot=is_hot), name)
+    return load_object(object_code(text, name, effort=effort), name)
 
 
-def object_code(text: str, name: str, *, is_hot: bool = True) -> bytes:
+def object_code(text: str, name: str, *, effort: Effort = "full") -> bytes:
     """Return the object file of a module; the parameters are those of :func:`compile_llvm`."""
     with _lock:
         disk = shared_cache("cpu")
-        key = "" if disk is None else _key(text, is_hot=is_hot)
+        key = "" if disk is None else _key(text, effort=effort)
         code = None if disk is None else disk.get(key)
         if code is None:
-            machine = _machine(3 if is_hot else 0)
-            code = machine.emit_object(_module(text, name, machine, is_hot=is_hot))
+            machine = _machine(0 if effort == "none" else 3)
+            code = machine.emit_object(_module(text, name, machine, effort=effort))
             if disk is not None:
                 disk.put(key, code)
     return code
@@ -100,11 +110,11 @@ def load_object(code: bytes, name: str) -> MachineCode:
         return MachineCode(int(engine.get_function_address(name)), engine)
 
 
-def assembly(text: str, name: str) -> str:
+def assembly(text: str, name: str, *, effort: Effort = "full") -> str:
     """Return the machine code of a module as text."""
     with _lock:
         machine = _machine(3)
-        return str(machine.emit_assembly(_module(text, name, machine, is_hot=True)))
+        return str(machine.emit_assembly(_module(text, name, machine, effort=effort)))
 
 
 def host_key() -> str:
@@ -117,8 +127,8 @@ def host_key() -> str:
     return str(_state["key"])
 
 
-def _key(text: str, *, is_hot: bool) -> str:
-    return hashlib.sha256(json.dumps([host_key(), is_hot, text]).encode()).hexdigest()
+def _key(text: str, *, effort: Effort) -> str:
+    return hashlib.sha256(json.dumps([host_key(), effort, text]).encode()).hexdigest()
 
 
 def _binding() -> Any:
@@ -143,8 +153,8 @@ def _machine(level: int) -> Any:
     )
 
 
-def _module(text: str, name: str, machine: Any, *, is_hot: bool) -> Any:
-    """Return a module that is parsed, verified and, if it is hot, optimized."""
+def _module(text: str, name: str, machine: Any, *, effort: Effort) -> Any:
+    """Return a module that is parsed, verified and optimized."""
     binding = _binding()
     try:
         module = binding.parse_assembly(text)
@@ -156,8 +166,10 @@ def _module(text: str, name: str, machine: Any, *, is_hot: bool) -> Any:
             hint="This is a bug of axisfold; please report it with Function.source().",
         ) from error
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    if is_hot:
+    if effort == "full":
         _optimize(machine, module)
+    elif effort == "brief":
+        _optimize_briefly(machine, module)
     return module
 
 
@@ -170,3 +182,20 @@ def _optimize(machine: Any, module: Any) -> None:
     options.loop_unrolling = False
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+
+
+def _optimize_briefly(machine: Any, module: Any) -> None:
+    """Run the passes that schedules leave something for: loops are as fast as they will be."""
+    binding = _binding()
+    passes = binding.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_loop_rotate_pass()
+    passes.add_new_gvn_pass()
+    passes.add_sccp_pass()
+    passes.add_dead_store_elimination_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    options = binding.create_pipeline_tuning_options(speed_level=1)
+    passes.run(module, binding.create_pass_builder(machine, options))

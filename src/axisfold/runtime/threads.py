@@ -138,7 +138,7 @@ def _compiled() -> Pool:
     for name, function in _PYTHON.items():
         address = ctypes.cast(getattr(ctypes.pythonapi, function), ctypes.c_void_p).value
         add_symbol(name, address or 0)
-    code = compile_llvm(program(), "axisfold_parallel", is_hot=False)
+    code = compile_llvm(program(), "axisfold_parallel", effort="none")
     # One reference that is never given back: at exit Python drops modules while workers wait in
     # this code.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))

@@ -67,7 +67,7 @@ def test_ordered_reducers_are_never_split(plans):
 
 
 def test_a_new_size_of_a_known_layout_is_not_compiled(plans):
-    for rows, columns in ((64, 9000), (65, 9000), (2, 20001), (1000, 8500), (3, 8193)):
+    for rows, columns in ((64, 9000), (65, 9000), (20, 20001), (1000, 8500), (30, 8193)):
         axisfold.sum(np.ones((rows, columns)), axis=0)
     assert len(plans) == 1
     for rows, columns in ((64, 9000), (65, 9001), (2, 20001), (1000, 8500)):
@@ -76,6 +76,16 @@ def test_a_new_size_of_a_known_layout_is_not_compiled(plans):
     for n in (5000, 9000, 123_457):
         axisfold.sum(np.ones(n))
     assert len(plans) == 3
+
+
+def test_a_layout_has_a_few_size_classes(plans):
+    for n in (5, 5000, 1 << 18, 600_001):
+        assert axisfold.sum(np.ones(n)) == n
+    assert [p.rule.name for p in plans] == ["full", "long_row"]
+    plans.clear()
+    for rows, columns in ((3, 5000), (16, 1025), (17, 5000), (2047, 1025), (2048, 1025)):
+        assert (axisfold.sum(np.ones((rows, columns)), axis=0) == rows).all()
+    assert [p.rule.name for p in plans] == ["shallow_column", "column", "column_parts"]
 
 
 def test_views_of_one_layout_share_a_kernel(plans):
@@ -120,9 +130,9 @@ def test_threads_that_meet_at_one_new_signature_compile_it_once(plans, monkeypat
     compiled = []
     real = build.compile_llvm
 
-    def slow(text, name):
+    def slow(text, name, **options):
         compiled.append(name)
-        return real(text, name)
+        return real(text, name, **options)
 
     monkeypatch.setattr(build, "compile_llvm", slow)
     x, start, results = ones(50, 77), threading.Barrier(8), []

@@ -44,7 +44,7 @@ def test_a_module_is_compiled_once(folder, compiles):
 def test_text_cpu_and_effort_are_in_the_key(folder, compiles, monkeypatch):
     run()
     assert run(SOURCE.replace("42", "43")) == 43
-    run(is_hot=False)
+    run(effort="none")
     monkeypatch.setitem(cpu._state, "key", "another CPU")
     run()
     assert len(compiles) == 4

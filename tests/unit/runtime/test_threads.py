@@ -223,7 +223,7 @@ def test_callers_at_once():
 
 
 def test_systems_without_threads_run_loops_on_the_caller(chunks):
-    serial = Pool(compile_llvm(program("nt"), "axisfold_parallel", is_hot=False))
+    serial = Pool(compile_llvm(program("nt"), "axisfold_parallel", effort="none"))
     serial.resize(8)
     serial.reset()
     serial.set_chunk_work(1)

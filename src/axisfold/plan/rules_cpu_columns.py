@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules for CPUs where the kept axis is contiguous: lanes stand for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from axisfold.plan.compose import Graph
+from axisfold.plan.schedules_cpu import STREAMS, accumulators, first, lanes, share
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.target import Target
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.trace import Traced
+
+# States of a tile of columns: they stay in the second-level cache while rows stream past.
+TILE_BYTES: Final = 1 << 16
+# Parts that the rows are cut into where there are too few tiles for all threads.
+PARTS: Final = 16
+
+
+def _tile(traced: Traced, target: Target) -> int:
+    """Return the columns of a tile."""
+    width = lanes(traced.combiner, target)
+    field_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
+    return max(TILE_BYTES // field_bytes // width, 1) * width
+
+
+def _stream_rows(stage: Stage, column: Axis, row: Axis, folds: Sequence[Axis], width: int) -> None:
+    """Fold into the states of a tile: each time that these are read, ``row`` says which rows."""
+    vector, lane = stage.split(column, factor=width)
+    stage.reorder(*folds, vector, row, lane)
+    stage.unroll(row)
+    stage.vectorize(lane)
+
+
+def _by_vectors(stage: Stage, axis: Axis, factor: int, width: int) -> Axis:
+    """Split the columns of a result into tiles of vectors; return the loop over tiles."""
+    outer, inner = stage.split(axis, factor=factor)
+    _, lane = stage.split(inner, factor=width)
+    stage.vectorize(lane)
+    return outer
+
+
+def column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Tiles of columns, which threads share."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    width = lanes(traced.combiner, target)
+    *others, last = result.op.axis
+    outer = _by_vectors(result, last, _tile(traced, target), width)
+    state.compute_at(result, share(result, [*others, outer]))
+    *others, last = state.op.reduce_axis
+    row, rest = state.split(last, nparts=STREAMS)
+    _stream_rows(state, state.op.axis[-1], row, [*others, rest], width)
+
+
+def column_parts(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Tiles of columns and parts of the rows, which threads share; then the parts are folded."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    width = lanes(traced.combiner, target)
+    run, _ = state.split(state.op.reduce_axis[-1], nparts=PARTS * STREAMS)
+    part, _ = state.split(run, factor=STREAMS)
+    partial: Any = s.rfactor(graph.state, part)
+    stage = s[first(partial)]
+    part, *kept = stage.op.axis
+    *others, row, rest = stage.op.reduce_axis
+    tile, inner = stage.split(kept[-1], factor=_tile(traced, target))
+    stage.reorder(part, *kept[:-1], tile, *others, rest, inner, row)
+    _stream_rows(stage, inner, row, [*others, rest], width)
+    stage.parallel(part)
+    *others, last = result.op.axis
+    outer = _by_vectors(result, last, 4 * width, width)
+    _few_rows(result, state, share(result, [*others, outer]), width)
+
+
+def shallow_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """A few vectors of columns at a time: their states live in registers."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    width = lanes(traced.combiner, target)
+    *others, last = result.op.axis
+    many = accumulators(traced.combiner, target)
+    outer = _by_vectors(result, last, many * width, width)
+    _few_rows(result, state, share(result, [*others, outer]), width)
+
+
+def _few_rows(result: Stage, state: Stage, outer: Axis, width: int) -> None:
+    state.compute_at(result, outer)
+    vector, lane = state.split(state.op.axis[-1], factor=width)
+    folds: Sequence[Axis] = state.op.reduce_axis
+    state.reorder(*folds, vector, lane)
+    state.unroll(vector)
+    state.vectorize(lane)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules for CPUs where the folded axis is contiguous."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from axisfold.ir import build
+from axisfold.plan.compose import Graph
+from axisfold.plan.schedules_cpu import accumulators, first, fold_by_lanes, lanes, share
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.target import Target
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.trace import Traced
+
+CHUNK: Final = 1 << 15
+CHUNK_ROWS: Final = 32
+ROWS: Final = 4
+
+
+def parts(s: Schedule, graph: Graph, chunk: int) -> tuple[Any, Stage, Axis | None]:
+    """Return the tensors that elements are folded into, and the loop to fold them inside of.
+
+    With kept axes these are the states themselves, at the results' innermost loop, and threads
+    share the results.  A full fold has one result: threads share chunks of the outermost folded
+    axis, and the partial states are folded in the order of the chunks.
+    """
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    if build.as_int(result.op.axis[0].extent) is None:
+        loop = share(result, result.op.axis)
+        state.compute_at(result, loop)
+        return graph.state, result, loop
+    state.compute_at(result, result.op.axis[-1])
+    outer, _ = state.split(state.op.reduce_axis[0], factor=chunk)
+    partial: Any = s.rfactor(graph.state, outer)
+    return partial, s[first(partial)], None
+
+
+def full(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Lanes along the row, several vectors side by side, in chunks."""
+    is_flat = len(s[graph.state[0]].op.reduce_axis) == 1
+    tensors, parent, at = parts(s, graph, CHUNK if is_flat else CHUNK_ROWS)
+    fold_by_lanes(
+        s,
+        tensors,
+        parent,
+        at,
+        lanes(traced.combiner, target),
+        accumulators(traced.combiner, target),
+    )
+
+
+def long_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Chunks of the last folded axis, each read by several streams at once."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    chunk, _ = state.split(state.op.reduce_axis[-1], factor=CHUNK)
+    partial: Any = s.rfactor(graph.state, chunk, factor_axis=-1)
+    state.compute_at(result, share(result, result.op.axis))
+    stage = s[first(partial)]
+    many = accumulators(traced.combiner, target)
+    fold_by_lanes(s, partial, stage, None, lanes(traced.combiner, target), many, streams=True)
+
+
+def rows(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """A few rows at a time: each is a stream of its own."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    *others, last = result.op.axis
+    outer, row = result.split(last, factor=ROWS)
+    result.vectorize(row)
+    loop = share(result, [*others, outer])
+    state.compute_at(result, loop)
+    many = max(accumulators(traced.combiner, target) // ROWS, 1)
+    fold_by_lanes(s, graph.state, result, loop, lanes(traced.combiner, target), many, rows=ROWS)
+
+
+def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """A run of the row at a time: each pass over it by lanes, from the first-level cache."""
+    tensors, _, at = parts(s, graph, CHUNK_ROWS)
+    state = s[first(tensors)]
+    if at is None:
+        share(state, state.op.axis)
+    run = state.op.reduce_axis[-1]
+    for tensor, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
+        s[tensor].compute_at(state, run)
+        width, many = lanes(tile_pass.combiner, target), accumulators(tile_pass.combiner, target)
+        fold_by_lanes(s, tensor, state, run, width, many)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the CPU's rules share: how many lanes and accumulators, and folds by lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from axisfold.ir.combiner import Combiner
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.target import Target
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.tensor import Tensor
+
+# Vectors of states in registers: half of what AVX-512 (32) or older extensions (16) have.
+WIDE_VECTOR: Final = 64
+# Places of memory that a thread reads at once.  One stream of loads reaches two thirds of what a
+# core can read, four to eight all of it.
+STREAMS: Final = 8
+
+
+def lanes(combiner: Combiner, target: Target) -> int:
+    """Return how many states fill one vector register, by the widest field."""
+    widest = max(v.dtype.itemsize for v in combiner.lhs)
+    return max(target.vector_bytes // widest, 1)
+
+
+def accumulators(combiner: Combiner, target: Target) -> int:
+    """Return how many vectors of states fit in half of the registers: 2 to 8, a power of two."""
+    size = lanes(combiner, target) * sum(v.dtype.itemsize for v in combiner.lhs)
+    budget = target.vector_bytes * (16 if target.vector_bytes >= WIDE_VECTOR else 8)
+    count = 8
+    while count > 2 and count * size > budget:
+        count //= 2
+    return count
+
+
+def first(tensors: Any) -> Tensor:
+    """Return the first of one or several tensors."""
+    return tensors[0] if isinstance(tensors, tuple | list) else tensors
+
+
+def share(stage: Stage, axes: Sequence[Axis]) -> Axis:
+    """Let threads take the rounds of all of ``axes``, the outermost leaves; return their loop."""
+    loop = stage.fuse(*axes) if len(axes) > 1 else axes[0]
+    stage.parallel(loop)
+    return loop
+
+
+def fold_by_lanes(
+    s: Schedule,
+    tensors: Any,
+    parent: Stage,
+    at: Axis | None,
+    width: int,
+    many: int,
+    *,
+    streams: bool = False,
+    rows: int = 1,
+) -> None:
+    """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
+
+    The partial states are factored out twice, lanes first: the vectors are then folded lane by
+    lane, and only the lanes of the last vector one by one.
+
+    Parameters
+    ----------
+    s
+        The schedule.
+    tensors
+        What the stage computes.
+    parent, at
+        The loop that it is computed in; None: those of the stage itself, shared by threads.
+    width, many
+        Lanes of a vector, and vectors.
+    streams
+        Each vector has a run of the axis of its own; otherwise they lie side by side.
+    rows
+        Results that are computed side by side: the innermost data axis is that long.
+    """
+    stage = s[first(tensors)]
+    if streams:
+        vector, rest = stage.split(stage.op.reduce_axis[-1], nparts=many)
+        _, lane = stage.split(rest, factor=width)
+    else:
+        _, block = stage.split(stage.op.reduce_axis[-1], factor=width * many)
+        vector, lane = stage.split(block, factor=width)
+    by_lane: Any = s.rfactor(tensors, lane, factor_axis=-1)
+    made = [by_lane]
+    if many > 1:
+        place = -2 if streams else -1
+        vector = s[first(by_lane)].op.reduce_axis[place]
+        made.append(s.rfactor(by_lane, vector, factor_axis=-2))
+    at = share(parent, parent.op.axis) if at is None else at  # rfactor gives a stage new axes
+    for partial in made:
+        inner = s[first(partial)]
+        inner.compute_at(parent, at)
+        is_last = partial is made[-1]
+        own = (1 if rows > 1 else 0) + (2 if is_last and many > 1 else 1)
+        axes = inner.op.axis[-own:]
+        folds = inner.op.reduce_axis
+        if not is_last:
+            inner.reorder(*axes[:-1], *folds, axes[-1])
+            inner.unroll(folds[0])
+        else:
+            inner.reorder(*folds, *axes)
+        for axis in axes[:-1]:
+            inner.unroll(axis)
+        inner.vectorize(axes[-1])
+    final = s[first(tensors)]
+    final.unroll(final.op.reduce_axis[0])
+    if rows > 1:
+        final.unroll(final.op.axis[-1])
