@@ -111,16 +111,15 @@ def plan_fold(
     # A complex element is two real ones, so its components do not lie side by side.
     steps = tuple("any" if d.is_complex else s for d, s in zip(dtypes, steps, strict=True))
     if target.has_threads:
-        sizes, width = size_class(problem), 0
+        sizes = (*size_class(problem), 0)
     else:
-        *sizes, width = cpu_sizes(problem, kind, steps, [a.itemsize for a in arrays])
+        sizes = cpu_sizes(problem, kind, steps, [a.itemsize for a in arrays])
     layout = LayoutClass(
         len(problem.kept),
         len(problem.reduced),
         kind,
         steps,
         *sizes,
-        width=width,
         is_aligned=target.has_threads,
     )
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced)

@@ -38,7 +38,8 @@ def accumulators(combiner: Combiner, target: Target) -> int:
 
 def first(tensors: Any) -> Tensor:
     """Return the first of one or several tensors."""
-    return tensors[0] if isinstance(tensors, tuple | list) else tensors
+    found: Tensor = tensors[0] if isinstance(tensors, tuple) else tensors
+    return found
 
 
 def share(stage: Stage, axes: Sequence[Axis]) -> Axis:
