@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from axisfold.api import functions
-from axisfold.api.arguments import Array, as_array, item_of
+from axisfold.api.arguments import item_of
 from axisfold.api.catalog import CATALOG
 from axisfold.api.dispatch import fold, plan_request
 from axisfold.api.explain_cuda import gpu_facts, with_arch
@@ -26,6 +26,8 @@ from axisfold.codegen.c import emit_kernel as emit_c
 from axisfold.config import config
 from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError, KeywordError
+from axisfold.interop import numpy
+from axisfold.interop.numpy import Array
 from axisfold.plan.explain import passed_over, problem_lines
 from axisfold.plan.planner import HOST, loops, rules_of
 from axisfold.plan.read_limit import read_limit
@@ -110,7 +112,7 @@ def explain(
         inputs, recipe = apply_pattern(axis, inputs, options)
         axis, options = recipe.axes, {}
     request = _request(reducer, axis, keepdims, options)
-    arrays = [v if isinstance(v, ArraySpec) else as_array(v) for v in inputs]
+    arrays = [v if isinstance(v, ArraySpec) else numpy.resolved("x", v) for v in inputs]
     are_arrays = not any(isinstance(v, ArraySpec) for v in arrays)
     goal = with_arch(HOST if target is None else parse_target(target))
     is_measured = goal == HOST and (are_arrays if measure is None else measure)

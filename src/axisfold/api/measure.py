@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from axisfold.api.arguments import Array
 from axisfold.api.fold import Planned, input_offsets, part_offsets, scalar_values
+from axisfold.interop.numpy import Array
 from axisfold.ir.expr import Var
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.read_limit import using_threads

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from axisfold.api.arguments import Array
 from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError, ResourceError, ShapeError
+from axisfold.interop.numpy import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from axisfold.interop.dtypes import name_of
 from axisfold.interop.views import HOST, Form, Maker, View
 
 NAME: Final = "numpy"
+
+Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def owns(array: Any) -> bool:
@@ -34,7 +36,7 @@ def quick_key(array: Any) -> tuple[Hashable, int] | None:
     return (array.dtype, array.shape, array.strides), array.__array_interface__["data"][0]
 
 
-def resolved(label: str, value: Any) -> np.ndarray[Any, Any]:
+def resolved(label: str, value: Any) -> Array:
     """Return an array in the machine's byte order; elements in the other are converted.
 
     Raises
