@@ -9,7 +9,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types imports size check format docs clean distclean
+.PHONY: help demo test lint types imports size check format docs site clean distclean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -33,7 +33,10 @@ imports: $(VENV)/.installed-dev ## the layer contracts
 size: $(VENV)/.installed-dev ## lengths of files and functions, licence lines
 	$(BIN)/python tools/check_size.py
 
-check: lint types imports size test ## all of the checks above
+site: $(VENV)/.installed-dev ## build the documentation site into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+check: lint types imports size test site ## all of the checks above
 
 format: $(VENV)/.installed-dev ## format, and repair what ruff can repair
 	$(BIN)/ruff check --fix .

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from axisfold.errors import ArgumentError, AxisError
 
 ELLIPSIS: Final = "..."
+UNIT: Final = "1"
 
 # An axis of an array: the names that it is split into or merged from; () is an axis of extent 1.
 Group: TypeAlias = tuple[str, ...]
@@ -83,7 +84,8 @@ class _Group:
             if self.opened is None:
                 raise _unreadable(self.text, place, "')' closes no group.", "Write '(' before.")
             self.opened = None
-            return tuple(self.names)
+            # (...) is one axis, while ... alone are several: 1 in the group tells them apart.
+            return (ELLIPSIS, UNIT) if self.names == [ELLIPSIS] else tuple(self.names)
         names = self._names(token, place)
         if self.opened is None:
             return names
@@ -102,7 +104,7 @@ class _Group:
                 hint = "Axes without names are not split: write ... outside of the parentheses."
                 raise _unreadable(self.text, place, fact, hint)
             return (ELLIPSIS,)
-        if token == "1":
+        if token == UNIT:
             return ()
         if token.isidentifier():
             return (token,)
@@ -130,7 +132,7 @@ def _check_names(pattern: Pattern) -> None:
                 code="A332",
                 hint="Name each axis of an array once.",
             )
-    known = {name for side in pattern.inputs for group in side for name in group}
+    known = {UNIT, *(name for side in pattern.inputs for group in side for name in group)}
     for name in (name for group in pattern.output for name in group):
         if name not in known:
             raise AxisError(

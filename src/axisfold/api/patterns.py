@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-from axisfold.api.pattern_text import ELLIPSIS, Group, Pattern, Side, read_pattern
+from axisfold.api.pattern_text import ELLIPSIS, UNIT, Group, Pattern, Side, read_pattern
 from axisfold.errors import ArgumentError, AxisError, ShapeError
 from axisfold.interop import numpy
 
@@ -237,7 +237,8 @@ class _Extents:
             if group == (ELLIPSIS,):
                 spelled += [(name,) for name in rest]
             else:
-                parts = [rest if name == ELLIPSIS else (name,) for name in group]
+                names = [name for name in group if name != UNIT]
+                parts = [rest if name == ELLIPSIS else (name,) for name in names]
                 spelled.append(tuple(name for part in parts for name in part))
         return spelled
 

@@ -48,12 +48,17 @@ def random_pattern(rng):
             output.append([name])
     output += [["1"]] * int(rng.integers(0, 2))
     rng.shuffle(output)
+    output = ["..." if axis == ["..."] and rng.random() < 0.5 else axis for axis in output]
     return f"{written(sides)} -> {written(output)}", shape, given
 
 
 def written(side):
     axes = [axis if isinstance(axis, str) else " ".join(axis) for axis in side]
-    return " ".join(f"({axis})" if " " in axis else axis for axis in axes)
+    is_one = [
+        axis != "..." and (" " in text or axis == ["..."])
+        for axis, text in zip(side, axes, strict=True)
+    ]
+    return " ".join(f"({t})" if one else t for one, t in zip(is_one, axes, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -98,7 +98,8 @@ def check_reducer(
         meaning: ``elements=st.floats(0, 1)``.  By default multiples of 1/8 from -64 to 64, and
         for ``identity`` and ``exact`` all values of the dtype.
     examples : int
-        How many cases are tried of each law.
+        How many cases are tried of each law; half of them of any size for ``identity`` and
+        ``exact``.
     ulps : float
         How many units in the last place floats may be apart, at the largest value that occurs and
         in the precision of the state's field.  The functions round, so that the laws of sums hold
@@ -229,10 +230,14 @@ class _Check:
             sides = law.broken_sides(sample, self.ulps)
             return None if sides is None else (sample, sides)
 
-        drawn = self.search.parts(self.strategies(law.is_wild), law.parts)
-        found = self.search.smallest_failure(drawn, failure, self.examples)
-        if found is not None:
-            self._refuse(law, *found)
+        # Small elements first: a failure among them is the easier one to understand.
+        rounds = [False, True] if law.is_wild else [False]
+        for is_wild in rounds:
+            drawn = self.search.parts(self.strategies(is_wild), law.parts)
+            count = max(self.examples // len(rounds), 1)
+            found = self.search.smallest_failure(drawn, failure, count)
+            if found is not None:
+                self._refuse(law, *found)
 
     def _refuse(self, law: Law, sample: Sample, sides: tuple[Side, Side]) -> NoReturn:
         single = len(self.dtypes) == 1
