@@ -11,6 +11,7 @@ from axisfold.api.arguments import item_of, member_of, wanted_dtype
 from axisfold.api.catalog import Row
 from axisfold.api.catalog.parameters import python_signature
 from axisfold.api.docstrings import docstring
+from axisfold.api.entries import teach
 from axisfold.api.fold import Layout, Planned, plan_fold
 from axisfold.api.launches import launches, run_planned
 from axisfold.api.options import Request, axis_key, checked_keepdims, named_request
@@ -50,7 +51,10 @@ def make_function(row: Row) -> Callable[..., Any]:
             if launch is not None:
                 return launch(x, quick[1:])
         request = named_request(row, (), axis, keepdims, options)
-        return run_planned(call, (x,), partial(plan_request, request), request.keepdims)
+        result = run_planned(call, (x,), partial(plan_request, request), request.keepdims)
+        if quick is not None:
+            teach(name, x, axis, keepdims, launches.get((call, quick[0])))
+        return result
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "axisfold"

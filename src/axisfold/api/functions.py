@@ -4,19 +4,26 @@
 from __future__ import annotations
 
 from axisfold.api.catalog import CATALOG
+from axisfold.api.catalog.parameters import python_signature
 from axisfold.api.dispatch import make_function
+from axisfold.api.entries import enter
 
-sum = make_function(CATALOG["sum"])
-prod = make_function(CATALOG["prod"])
-mean = make_function(CATALOG["mean"])
-var = make_function(CATALOG["var"])
-std = make_function(CATALOG["std"])
-min = make_function(CATALOG["min"])
-max = make_function(CATALOG["max"])
-argmin = make_function(CATALOG["argmin"])
-argmax = make_function(CATALOG["argmax"])
-any = make_function(CATALOG["any"])
-all = make_function(CATALOG["all"])
-count_nonzero = make_function(CATALOG["count_nonzero"])
-logsumexp = make_function(CATALOG["logsumexp"])
-norm = make_function(CATALOG["norm"])
+_functions = enter(
+    {name: make_function(row) for name, row in CATALOG.items()},
+    {name: python_signature(row.signature) for name, row in CATALOG.items()},
+)
+
+sum = _functions["sum"]
+prod = _functions["prod"]
+mean = _functions["mean"]
+var = _functions["var"]
+std = _functions["std"]
+min = _functions["min"]
+max = _functions["max"]
+argmin = _functions["argmin"]
+argmax = _functions["argmax"]
+any = _functions["any"]
+all = _functions["all"]
+count_nonzero = _functions["count_nonzero"]
+logsumexp = _functions["logsumexp"]
+norm = _functions["norm"]

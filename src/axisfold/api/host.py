@@ -12,6 +12,7 @@ from axisfold.api.outputs import result_form
 from axisfold.api.results import result_type
 from axisfold.interop.libraries import BY_NAME
 from axisfold.interop.views import HOST, Maker
+from axisfold.runtime.entry import Call
 from axisfold.runtime.threads import check_status
 
 
@@ -33,6 +34,8 @@ class HostLaunch:
         Extents and strides.
     wrap
         Packs several results, None for one.
+    call
+        The same for :mod:`axisfold.runtime.entry`; None where it cannot make the result.
     """
 
     entry: Callable[..., int]
@@ -41,6 +44,7 @@ class HostLaunch:
     outputs: tuple[tuple[Maker, tuple[int, ...]], ...]
     scalars: tuple[int, ...]
     wrap: Callable[..., Any] | None
+    call: Call | None
 
     def __call__(self, like: Any, pointers: Sequence[int]) -> Any:
         """Run on addresses of this signature and return new results.
@@ -96,11 +100,15 @@ def bind_host(
     compiled = planned.plan.compiled
     values = scalar_values(planned, compiled.ir)
     names = tuple(r.name for r in results)
-    return HostLaunch(
-        compiled.entry,
-        input_offsets(planned, arrays),
-        (0,) * (planned.plan.graph.index is not None),
-        outputs,
-        tuple(values[v] for v in compiled.scalars),
-        result_type(names) if as_tuple or len(names) > 1 else None,
-    )
+    wrap = result_type(names) if as_tuple or len(names) > 1 else None
+    inputs = input_offsets(planned, arrays)
+    index = (0,) * (planned.plan.graph.index is not None)
+    scalars = tuple(values[v] for v in compiled.scalars)
+    call = None
+    if len(arrays) == 1 and wrap is None and form.is_compact and library == "numpy":
+        dtype = results[0].dtype.to_numpy()
+        if dtype.isbuiltin == 1:
+            offsets = [offset for _, offset in inputs]
+            shape = form.shape or None
+            call = Call(compiled.entry, offsets, len(index), outputs[0][1], scalars, dtype, shape)
+    return HostLaunch(compiled.entry, inputs, index, outputs, scalars, wrap, call)

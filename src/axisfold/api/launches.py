@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
+from axisfold.api import entries
 from axisfold.api.device import bind_device, target_of
 from axisfold.api.fold import Layout, Planned
 from axisfold.api.host import bind_host
@@ -40,6 +41,12 @@ def remember(key: Hashable, launch: Launch) -> None:
     if len(launches) >= MAX_SIGNATURES:
         launches.clear()
     launches[key] = launch
+
+
+def forget() -> None:
+    """Plan every call again."""
+    launches.clear()
+    entries.forget()
 
 
 def run_planned(
@@ -133,7 +140,8 @@ def _view(label: str, x: Any, stream: Callable[[], int]) -> View:
 def _key(x: Any, v: View) -> Hashable:
     """Return what :func:`run_planned` looks up, if it can, and all that counts of a view else."""
     quick = library_of(x).quick_key(x)
-    if quick is not None:
+    # One that was converted lies elsewhere: its own key must not lead to the launch.
+    if quick is not None and quick[1] == v.address:
         return quick[0]
     return v.key if v.device == HOST else (v.key, v.address & LOW_BITS)
 

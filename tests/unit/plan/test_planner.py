@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import axisfold
-from axisfold.api.launches import launches
+from axisfold.api.launches import forget, launches
 from axisfold.plan import planner
 from axisfold.tensor.reducer import Reducer
 
@@ -27,7 +27,7 @@ def plans(monkeypatch):
 
     monkeypatch.setattr(planner, "make_plan", noted)
     monkeypatch.setattr(planner, "_plans", {})
-    launches.clear()
+    forget()
     return made
 
 
@@ -154,7 +154,7 @@ def test_the_memory_of_calls_is_bounded(monkeypatch):
     from axisfold.api import launches as module
 
     monkeypatch.setattr(module, "MAX_SIGNATURES", 8)
-    launches.clear()
+    forget()
     for n in range(1, 40):
         assert axisfold.sum(np.ones(n)) == n
         assert len(launches) <= 8

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entries: calls that CPython makes without Python code, and everything that is not for them."""
+
+import copy
+import gc
+import inspect
+import pickle
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import axisfold as af
+from axisfold.api import entries
+from axisfold.api.launches import forget, launches
+from axisfold.runtime import entry
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(autouse=True)
+def nothing_known():
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def python_calls(monkeypatch):
+    """Count the calls that reach Python."""
+    made = []
+    real = launches.get
+    from axisfold.api import dispatch
+
+    class Counting(dict):
+        def get(self, key, default=None):
+            made.append(key)
+            return real(key, default)
+
+    monkeypatch.setattr(dispatch, "launches", Counting())
+    return made
+
+
+def known(name):
+    return len(entries._entries[name]._records)
+
+
+def test_entries_are_possible_here():
+    assert entry.is_possible()
+
+
+def test_a_function_looks_like_one():
+    assert repr(af.sum) == "<built-in function sum>"
+    assert (af.sum.__name__, af.sum.__module__) == ("sum", "axisfold")
+    assert list(inspect.signature(af.sum).parameters)[:2] == ["x", "axis"]
+    assert af.sum.__doc__.startswith("Sum of elements.")
+    assert pickle.loads(pickle.dumps(af.sum)) is copy.deepcopy(af.sum) is af.sum
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        ((), {}),
+        ((), {"axis": 0}),
+        ((), {"axis": -1}),
+        ((), {"axis": 1}),
+        ((), {"axis": None, "keepdims": True}),
+        ((), {"axis": 1, "keepdims": True}),
+        ((), {"keepdims": False, "axis": -2}),
+    ],
+)
+@pytest.mark.parametrize("name", ["sum", "argmax", "any"])
+def test_known_calls_give_the_same(name, args, kwargs):
+    function = getattr(af, name)
+    x = (RNG.random((7, 9)) * 5 - 1).astype("float32")
+    first = function(x, *args, **kwargs)
+    again = [function(x, *args, **kwargs), function(x.copy(), *args, **kwargs)]
+    assert all(type(a) is type(first) and a.dtype == first.dtype for a in again)
+    np.testing.assert_array_equal(again, [first, first])
+
+
+def test_the_second_argument_is_an_axis_only_where_it_is_one():
+    x = np.ones((3, 4))
+    af.norm(x, axis=0)
+    with pytest.raises(Exception, match="ord"):
+        af.norm(x, "no order")
+    assert known("norm") == 1
+    assert af.sum(x, 0).shape == af.sum(x, 0).shape == (4,)
+
+
+def test_a_known_call_does_not_reach_python(python_calls):
+    x = np.ones((4, 6), np.float32)
+    af.sum(x, axis=0)
+    count = len(python_calls)
+    assert known("sum") == 1
+    np.testing.assert_array_equal(af.sum(x, axis=0), np.full(6, 4))
+    np.testing.assert_array_equal(af.sum(x, 0), np.full(6, 4))
+    assert len(python_calls) == count
+    af.sum(x, axis=1)
+    assert len(python_calls) > count
+
+
+def test_what_differs_is_told_apart():
+    base = np.arange(48.0).reshape(6, 8)
+    views = [base, base.T, base[::2], base[:, ::2], base[::-1], base[None], base.astype("f4")]
+    views += [base.view("i8"), np.broadcast_to(base[0], (6, 8)), base[:0]]
+    for _ in range(3):
+        for x in views:
+            for axis in (None, 0, -1):
+                np.testing.assert_allclose(af.sum(x, axis=axis), np.sum(x, axis=axis))
+
+
+def test_complex_results_and_those_without_axes():
+    x = (RNG.random(11) + 1j * RNG.random(11)).astype("complex64")
+    first, again = af.sum(x), af.sum(x)
+    assert type(again) is np.complex64
+    assert first == again
+    zero = np.array(3.5)
+    assert [af.sum(zero), af.sum(zero)] == [3.5, 3.5]
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i4"])
+def test_foreign_byte_order_stays_in_python(dtype):
+    x = np.arange(5).astype(dtype)
+    assert [int(af.sum(x)) for _ in range(3)] == [10] * 3
+    assert known("sum") == 0
+
+
+class Derived(np.ndarray):
+    """A subclass, which may keep its elements in any way."""
+
+
+def test_subclasses_and_others_stay_in_python():
+    assert [float(af.sum(np.ones(3).view(Derived))) for _ in range(3)] == [3.0] * 3
+    assert [float(af.sum(x)) for x in ([1.0, 2.0], 3.0, (4.0,), np.float32(5))] == [3, 3, 4, 5]
+    for wrong in (np.ma.masked_array([1.0]), None, "x"):
+        with pytest.raises((TypeError, ValueError)):
+            af.sum(wrong)
+    assert known("sum") == 0
+
+
+def test_large_arrays_stay_in_python():
+    x = np.zeros(entries.MOST_ELEMENTS + 1, np.int8)
+    af.sum(x)
+    assert known("sum") == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x: af.sum(), TypeError),
+        (lambda x: af.sum(x, 2), ValueError),
+        (lambda x: af.sum(x, 1 << 70), ValueError),
+        (lambda x: af.sum(x, 0, axis=0), TypeError),
+        (lambda x: af.sum(x, 1.0), TypeError),
+        (lambda x: af.sum(x, axis=True), TypeError),
+        (lambda x: af.sum(x, nonsense=1), TypeError),
+        (lambda x: af.sum(x, *range(20)), TypeError),
+    ],
+)
+def test_wrong_calls_are_refused_as_before(call, error):
+    x = np.ones((2, 2))
+    af.sum(x), af.sum(x, 0)
+    for _ in range(2):
+        with pytest.raises(error):
+            call(x)
+    assert af.sum(x) == 4
+
+
+def test_names_that_are_built_at_run_time():
+    x = np.ones((2, 3))
+    options = {bytes([97, 120, 105, 115]).decode(): 0}
+    assert [af.sum(x, **options).tolist() for _ in range(2)] == [[2.0] * 3] * 2
+
+
+def test_nothing_leaks():
+    x, y = np.ones(16, np.float32), np.ones((8, 8))
+    dtype = x.dtype
+    for _ in range(10):
+        af.sum(x), af.sum(y, axis=0)
+    before = sys.getrefcount(dtype), sys.getrefcount(y.dtype), len(gc.get_objects())
+    kept = [(af.sum(x), af.sum(y, axis=0)) for _ in range(1000)]
+    del kept
+    after = sys.getrefcount(dtype), sys.getrefcount(y.dtype), len(gc.get_objects())
+    assert after[:2] == before[:2]
+    assert after[2] - before[2] < 50
+
+
+def test_the_records_are_bounded(monkeypatch):
+    monkeypatch.setattr(entry, "MOST_RECORDS", 5)
+    for _ in range(2):
+        for n in range(1, 20):
+            assert af.sum(np.ones(n)) == n
+            assert known("sum") <= 5
+
+
+def test_threads_share_the_records():
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(300):
+            x = np.ones((rng.integers(1, 9), rng.integers(1, 9)), np.float32)
+            if not (af.sum(x, axis=0) == x.shape[0]).all() or af.sum(x) != x.size:
+                wrong.append(x.shape)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
