@@ -15,7 +15,7 @@ from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import device, legible, threads
 from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
-from axisfold.runtime.cpu import Effort, MachineCode, assembly, compile_llvm
+from axisfold.runtime.cpu import Effort, MachineCode, assembly, compile_llvm, object_key
 from axisfold.runtime.cuda.call import Version
 from axisfold.runtime.cuda.function import CudaFunction, this_arch
 from axisfold.runtime.cuda.hostplan import Entry
@@ -56,6 +56,7 @@ class Compiled:
     ir: Kernel
     effort: Effort = "full"
     _device: Kernel | None = None
+    _source: str = ""
     _code: MachineCode | None = None
     _entry: Callable[..., int] | None = None
 
@@ -68,11 +69,17 @@ class Compiled:
 
     def source(self) -> str:
         """Return the LLVM IR."""
-        return emit_kernel(self.device)
+        if not self._source:
+            self._source = emit_kernel(self.device)
+        return self._source
 
     def assembly(self) -> str:
         """Return the machine code as text."""
         return assembly(self.source(), symbol(self.device), effort=self.effort)
+
+    def object_key(self) -> str:
+        """Return the name that the machine code has on disk."""
+        return object_key(self.source(), effort=self.effort)
 
     @property
     def code(self) -> MachineCode:

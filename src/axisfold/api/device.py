@@ -112,7 +112,7 @@ def bind_device(
         program.configure(scalar_values(planned, program.kernel), device(where)),
         stream,
         input_offsets(planned, arrays),
-        (0,) * (planned.plan.graph.index is not None),
+        (0,) * planned.traced.uses_index,
         outputs,
         result_type(names) if as_tuple or len(names) > 1 else None,
     )

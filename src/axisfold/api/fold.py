@@ -213,19 +213,8 @@ def scalar_values(planned: Planned, kernel: Kernel) -> Mapping[Var, int]:
     kernel
         Any form of its kernel: the parameters are the plan's, in order.
     """
-    graph, problem = planned.plan.graph, planned.problem
-    axes = [*problem.kept, *problem.reduced]
-    kept = problem.kept or (LoopAxis(1, ()),)
-    layouts: list[list[tuple[int, int]]] = []
-    for which, parts in enumerate(graph.inputs):
-        layouts += [[(a.extent, a.strides[which]) for a in axes] for _ in parts]
-    layouts += [[(1, 0)] for parts in graph.initial for _ in parts]
-    if graph.index is not None:
-        layouts.append([(a.extent, a.index_stride) for a in problem.reduced])
-    layouts += [_result_layout(kept) for _ in graph.results]
     values: dict[Var, int] = {}
-    for buffer, layout in zip(kernel.params, layouts, strict=True):
-        extents, strides = zip(*layout, strict=True)
+    for buffer, (extents, strides) in zip(kernel.params, layouts(planned), strict=True):
         # A compact buffer has no strides.
         pairs = [
             *zip(buffer.shape, extents, strict=True),
@@ -233,6 +222,29 @@ def scalar_values(planned: Planned, kernel: Kernel) -> Mapping[Var, int]:
         ]
         values.update({expr: number for expr, number in pairs if isinstance(expr, Var)})
     return values
+
+
+def layouts(planned: Planned) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return extents and strides of each parameter of a fold's kernel."""
+    traced, problem = planned.traced, planned.problem
+    axes = [*problem.kept, *problem.reduced]
+    kept = problem.kept or (LoopAxis(1, ()),)
+    found: list[list[tuple[int, int]]] = []
+    for which, parts in enumerate(traced.elements):
+        found += [[(a.extent, a.strides[which]) for a in axes] for _ in parts]
+    found += [[(1, 0)] for value in traced.initial for _ in value.variables]
+    if traced.uses_index:
+        found.append([(a.extent, a.index_stride) for a in problem.reduced])
+    found += [_result_layout(kept) for result in traced.results for _ in result.parts]
+    return [tuple(zip(*layout, strict=True)) for layout in found]  # type: ignore[misc]
+
+
+def host_scalars(planned: Planned) -> tuple[int, ...]:
+    """Return the extents and strides that the machine code of this machine takes, in order."""
+    found = layouts(planned)
+    return tuple(
+        found[buffer][kind][axis] for buffer, kind, axis in planned.plan.host.interface.scalars
+    )
 
 
 def _result_layout(kept: Sequence[LoopAxis]) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axisfold.api.fold import Layout, Planned, input_offsets, part_offsets, scalar_values
+from axisfold.api.fold import Layout, Planned, host_scalars, input_offsets, part_offsets
 from axisfold.api.outputs import result_form
 from axisfold.api.results import result_type
 from axisfold.interop.libraries import BY_NAME
@@ -97,18 +97,16 @@ def bind_host(
     results = planned.traced.results
     make = BY_NAME[library].maker
     outputs = tuple((make(form, r.dtype, HOST), part_offsets(r)) for r in results)
-    compiled = planned.plan.compiled
-    values = scalar_values(planned, compiled.ir)
+    entry, scalars = planned.plan.host.entry, host_scalars(planned)
     names = tuple(r.name for r in results)
     wrap = result_type(names) if as_tuple or len(names) > 1 else None
     inputs = input_offsets(planned, arrays)
-    index = (0,) * (planned.plan.graph.index is not None)
-    scalars = tuple(values[v] for v in compiled.scalars)
+    index = (0,) * planned.traced.uses_index
     call = None
     if len(arrays) == 1 and wrap is None and form.is_compact and library == "numpy":
         dtype = results[0].dtype.to_numpy()
         if dtype.isbuiltin == 1:
             offsets = [offset for _, offset in inputs]
             shape = form.shape or None
-            call = Call(compiled.entry, offsets, len(index), outputs[0][1], scalars, dtype, shape)
-    return HostLaunch(compiled.entry, inputs, index, outputs, scalars, wrap, call)
+            call = Call(entry, offsets, len(index), outputs[0][1], scalars, dtype, shape)
+    return HostLaunch(entry, inputs, index, outputs, scalars, wrap, call)

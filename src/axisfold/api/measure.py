@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Final
 
 import numpy as np
 
-from axisfold.api.fold import Planned, input_offsets, part_offsets, scalar_values
+from axisfold.api.fold import Planned, host_scalars, input_offsets, part_offsets
 from axisfold.interop.numpy import Array
 from axisfold.ir.expr import Var
 from axisfold.plan.canonical import LoopAxis, Problem
@@ -92,23 +92,17 @@ class KernelCall:
 
     def __init__(self, planned: Planned, arrays: Sequence[Array]) -> None:
         self.planned = planned
-        compiled = planned.plan.compiled
         shape = tuple(axis.extent for axis in planned.problem.kept)
         self.results = [np.empty(shape, r.dtype.to_numpy()) for r in planned.traced.results]
         pointers = [a.__array_interface__["data"][0] for a in arrays]
         addresses = [pointers[which] + offset for which, offset in input_offsets(planned, arrays)]
-        addresses += [0] * (planned.plan.graph.index is not None)
+        addresses += [0] * planned.traced.uses_index
         for result, array in zip(planned.traced.results, self.results, strict=True):
             base = array.__array_interface__["data"][0]
             addresses += [base + part for part in part_offsets(result)]
         self.addresses = addresses
         self.arrays = arrays  # the addresses are theirs
-        self.entry, self.order = compiled.entry, compiled.scalars
-        self.scalars = self._scalars(planned)
-
-    def _scalars(self, planned: Planned) -> list[int]:
-        values: Mapping[Var, int] = scalar_values(planned, planned.plan.compiled.ir)
-        return [values[v] for v in self.order]
+        self.entry, self.scalars = planned.plan.host.entry, host_scalars(planned)
 
     def __call__(self) -> None:
         """Run the kernel."""
@@ -125,7 +119,7 @@ class KernelCall:
         problem = _box(self.planned, most_bytes)
         if problem is None:
             return None
-        scalars = self._scalars(replace(self.planned, problem=problem))
+        scalars = host_scalars(replace(self.planned, problem=problem))
 
         def run() -> None:
             self.entry(*self.addresses, *scalars)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import cached_property
+from typing import Any, Final, cast
 
 from axisfold.build import Compiled, cuda_program, sim_program
 from axisfold.ir.stmt import Kernel
@@ -14,7 +15,9 @@ from axisfold.passes.pipelines import legible
 from axisfold.plan import rules_cpu, rules_cuda
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rule import Rule
-from axisfold.runtime.cpu import host_vector_bytes
+from axisfold.plan.store import Interface, find, interface_of, keep, plan_key
+from axisfold.runtime.cpu import host_vector_bytes, load_object, stored_object
+from axisfold.runtime.threads import pool
 from axisfold.schedule.schedule import Schedule, create_schedule
 from axisfold.target import Target
 from axisfold.tensor.key import expression_key
@@ -24,31 +27,100 @@ from axisfold.tensor.trace import Traced
 HOST: Final = Target("llvm")
 
 _plans: dict[Hashable, Plan] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A planned kernel.
+class _Written:
+    """What a rule wrote."""
 
-    Attributes
-    ----------
-    layout
-        The layout class it serves.
-    rule
-        The rule that wrote the schedule.
-    graph, schedule
-        The te computation and its schedule.
-    compiled
-        The kernel: machine code of the host, or a program of launches for target ``cuda`` or
-        ``sim``.
-    """
-
-    layout: LayoutClass
-    rule: Rule
     graph: Graph
     schedule: Schedule
     compiled: Any
+
+
+class Plan:
+    """A planned kernel; what a rule writes is written when somebody asks for it.
+
+    Parameters
+    ----------
+    traced
+        What is folded.
+    layout
+        The layout class it serves.
+    rule
+        The rule that writes the schedule.
+    target
+        What it is for.
+    """
+
+    def __init__(self, traced: Traced, layout: LayoutClass, rule: Rule, target: Target) -> None:
+        self.traced, self.layout, self.rule, self.target = traced, layout, rule, target
+
+    @cached_property
+    def _written(self) -> _Written:
+        with _lock:
+            if (found := self.__dict__.get("_written")) is not None:
+                return cast("_Written", found)  # by another thread, meanwhile
+            made = self.__dict__["_written"] = _write(self)
+            return made
+
+    @property
+    def graph(self) -> Graph:
+        """The te computation."""
+        return self._written.graph
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule."""
+        return self._written.schedule
+
+    @property
+    def compiled(self) -> Any:
+        """The kernel: machine code of the host, or a program of launches for a GPU."""
+        return self._written.compiled
+
+    @cached_property
+    def host(self) -> HostCode:
+        """The machine code of a plan for this machine, from the disk if it is there."""
+        with _lock:
+            if (found := self.__dict__.get("host")) is not None:
+                return cast("HostCode", found)
+            made = self.__dict__["host"] = _host_code(self)
+            return made
+
+
+@dataclass(frozen=True, slots=True)
+class HostCode:
+    """Machine code of this machine.
+
+    Attributes
+    ----------
+    entry
+        A callable of addresses, extents and strides.
+    interface
+        Which extents and strides these are.
+    """
+
+    entry: Callable[..., int]
+    interface: Interface
+
+
+def _host_code(plan: Plan) -> HostCode:
+    values = tuple(sorted(plan.rule.values.items()))
+    key = plan_key(traced_key(plan.traced), plan.layout, plan.target, plan.rule.name, values)
+    interface = find(key)
+    code = None if interface is None else stored_object(interface.code)
+    if interface is None or code is None:
+        compiled: Compiled = plan.compiled
+        interface = interface_of(compiled.ir, compiled.object_key(), compiled.source())
+        entry = compiled.entry
+        keep(key, interface)
+        return HostCode(entry, interface)
+    if interface.is_parallel:
+        pool()
+    loaded = load_object(code, interface.symbol)
+    return HostCode(loaded.function(interface.pointers, len(interface.scalars)), interface)
 
 
 def traced_key(traced: Traced) -> Hashable:
@@ -90,13 +162,18 @@ def make_plan(
         target = replace(target, vector_bytes=host_vector_bytes())
     if rule is None:
         rule = next(r for r in rules_of(target) if r.applies(layout, traced))
+    return Plan(traced, layout, rule, target)
+
+
+def _write(plan: Plan) -> _Written:
+    traced, layout, rule, target = plan.traced, plan.layout, plan.rule, plan.target
     composer = Composer(traced, layout)
     graph = composer.graph() if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
     schedule = create_schedule(graph.results[0].op)
     if any(stage.op is graph.state[0].op for stage in schedule.stages):
         rule.schedule(schedule, graph, traced, target)  # else no result reads the state
     kernel = _loops(traced, rule, graph, schedule, target)
-    return Plan(layout, rule, graph, schedule, _compiled(kernel, target))
+    return _Written(graph, schedule, _compiled(kernel, target))
 
 
 def loops(traced: Traced, made: Plan, target: Target) -> Kernel:

@@ -89,15 +89,26 @@ def compile_llvm(text: str, name: str, *, effort: Effort = "full") -> MachineCod
 def object_code(text: str, name: str, *, effort: Effort = "full") -> bytes:
     """Return the object file of a module; the parameters are those of :func:`compile_llvm`."""
     with _lock:
-        disk = shared_cache("cpu")
-        key = "" if disk is None else _key(text, effort=effort)
-        code = None if disk is None else disk.get(key)
+        key = object_key(text, effort=effort)
+        code = stored_object(key)
         if code is None:
             machine = _machine(0 if effort == "none" else 3)
             code = machine.emit_object(_module(text, name, machine, effort=effort))
+            disk = shared_cache("cpu")
             if disk is not None:
                 disk.put(key, code)
     return code
+
+
+def object_key(text: str, *, effort: Effort = "full") -> str:
+    """Return the name of an object file: of the text, the machine and the version of LLVM."""
+    return hashlib.sha256(json.dumps([host_key(), effort, text]).encode()).hexdigest()
+
+
+def stored_object(key: str) -> bytes | None:
+    """Return an object file that is on disk, None if it is not there or not whole."""
+    disk = shared_cache("cpu")
+    return None if disk is None else disk.get(key)
 
 
 def load_object(code: bytes, name: str) -> MachineCode:
@@ -125,10 +136,6 @@ def host_key() -> str:
         parts = (_FORMAT, binding.llvm_version_info, binding.get_host_cpu_name(), features)
         _state["key"] = json.dumps(parts)
     return str(_state["key"])
-
-
-def _key(text: str, *, effort: Effort) -> str:
-    return hashlib.sha256(json.dumps([host_key(), effort, text]).encode()).hexdigest()
 
 
 def _binding() -> Any:

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planned kernels on disk: a class that any process has met is loaded and not lowered again."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from axisfold.codegen.llvm import PARALLEL, scalar_parameters, symbol
+from axisfold.ir.stmt import Kernel
+from axisfold.runtime.cpu import host_key
+from axisfold.runtime.disk import shared_cache
+
+_KINDS: Final = ("shape", "strides")
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """How machine code of a kernel is found and called; plain data.
+
+    Attributes
+    ----------
+    code
+        Key of its object file.
+    symbol
+        Its name there.
+    pointers
+        Number of addresses it takes.
+    scalars
+        For each number after them: the buffer, 0 for its extents or 1 for its strides, the axis.
+    is_parallel
+        Whether it calls the thread pool.
+    """
+
+    code: str
+    symbol: str
+    pointers: int
+    scalars: tuple[tuple[int, int, int], ...]
+    is_parallel: bool
+
+
+def interface_of(kernel: Kernel, code: str, source: str) -> Interface:
+    """Return the interface of a kernel whose LLVM IR is ``source``."""
+    places: dict[Any, tuple[int, int, int]] = {}
+    for number, buffer in enumerate(kernel.params):
+        for kind, name in enumerate(_KINDS):
+            for axis, expr in enumerate(getattr(buffer, name)):
+                places.setdefault(expr, (number, kind, axis))
+    scalars = tuple(places[var] for var in scalar_parameters(kernel))
+    return Interface(code, symbol(kernel), len(kernel.params), scalars, PARALLEL in source)
+
+
+def plan_key(*parts: Hashable) -> str | None:
+    """Return the name of a plan on disk, None where nothing is kept there.
+
+    Parameters
+    ----------
+    parts
+        All that the plan depends on, beside the compiler and the machine.
+    """
+    if shared_cache("plans") is None:
+        return None
+    text = "\n".join([host_key(), _fingerprint(), *map(_stable, parts)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def find(key: str | None) -> Interface | None:
+    """Return the interface of a plan, None if it is not on disk or not whole."""
+    disk = shared_cache("plans")
+    entry = None if disk is None or key is None else disk.get(key)
+    if entry is None:
+        return None
+    with contextlib.suppress(ValueError, TypeError):  # written by something else
+        fields = json.loads(entry)
+        fields["scalars"] = tuple(tuple(map(int, place)) for place in fields["scalars"])
+        return Interface(**fields)
+    return None
+
+
+def keep(key: str | None, interface: Interface) -> None:
+    """Write the interface of a plan to disk."""
+    disk = shared_cache("plans")
+    if disk is not None and key is not None:
+        disk.put(key, json.dumps(asdict(interface)).encode())
+
+
+def _stable(part: Hashable) -> str:
+    """Return text that is the same in every process."""
+    if isinstance(part, frozenset):
+        return "{" + ",".join(sorted(map(_stable, part))) + "}"
+    if isinstance(part, tuple):
+        return "(" + ",".join(map(_stable, part)) + ")"
+    return repr(part)
+
+
+@lru_cache(maxsize=1)
+def _fingerprint() -> str:
+    """Return what changes when any file of the compiler does."""
+    root = Path(__file__).parents[1]
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if name.endswith((".py", ".ll")):
+                facts = os.stat(os.path.join(folder, name))
+                found.append((os.path.join(folder, name), facts.st_size, facts.st_mtime_ns))
+    return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()
