@@ -19,7 +19,7 @@ from axisfold.errors import (
 from axisfold.ir.build import cast
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
-from axisfold.plan.canonical import LoopAxis, Problem, canonicalize, size_class
+from axisfold.plan.canonical import Inner, LoopAxis, Problem, canonicalize, size_class
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import cpu_sizes
@@ -108,8 +108,7 @@ def plan_fold(
         shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index
     )
     kind, steps = problem.inner([a.itemsize for a in arrays])
-    # A complex element is two real ones, so its components do not lie side by side.
-    steps = tuple("any" if d.is_complex else s for d, s in zip(dtypes, steps, strict=True))
+    steps = tuple(_part_step(s, d, target) for d, s in zip(dtypes, steps, strict=True))
     if target.has_threads:
         sizes = (*size_class(problem), 0)
     else:
@@ -123,6 +122,14 @@ def plan_fold(
         is_aligned=target.has_threads,
     )
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced)
+
+
+def _part_step(step: Inner, dtype: DType, target: Target) -> Inner:
+    """Return how a real component steps where the elements do so by ``step``."""
+    if dtype.is_complex:
+        # A complex element is two real ones, so its components do not lie side by side.
+        step = {"unit": "two", "zero": "zero"}.get(step, "any")  # type: ignore[assignment]
+    return "any" if step == "two" and target.has_threads else step
 
 
 def _fitted(result: Result, dtype: DType) -> Result:

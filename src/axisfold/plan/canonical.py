@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Inner = Literal["unit", "zero", "any"]
+Inner = Literal["unit", "two", "zero", "any"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ class Problem:
             kind, last = "kept", kept
         steps: list[Inner] = []
         for stride, itemsize in zip(last.strides, itemsizes, strict=True):
-            steps.append("unit" if stride == itemsize else "zero" if stride == 0 else "any")
+            known: dict[int, Inner] = {0: "zero", itemsize: "unit", 2 * itemsize: "two"}
+            steps.append(known.get(stride, "any"))
         return kind, tuple(steps)
 
 

@@ -30,7 +30,7 @@ class LayoutClass:
     inner_kind
         Which kind the innermost axis is of.
     inner_steps
-        How each input steps along it: one element, not at all, or by any stride.
+        How each input steps along it: by one element or two, not at all, or by any stride.
     run, outputs
         How many elements are folded into each, and of how many, in the classes that the target's
         rules tell apart (:func:`axisfold.plan.canonical.size_class`,
@@ -218,7 +218,8 @@ class Composer:
         inner = self.layout.kept - 1 if self.layout.inner_kind == "kept" else rank - 1
         step = self.layout.inner_steps[position]
         if step != "any":
-            strides[inner] = build.const(itemsize if step == "unit" else 0, INT64)
+            elements = {"unit": 1, "two": 2, "zero": 0}[step]
+            strides[inner] = build.const(elements * itemsize, INT64)
         return strides
 
     def index_strides(self) -> Tensor | None:

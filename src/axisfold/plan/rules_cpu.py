@@ -27,8 +27,7 @@ def _general(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
 
 
 def _is_vectorizable(layout: LayoutClass, traced: Traced) -> bool:
-    steps = layout.inner_steps
-    return "unit" in steps and "any" not in steps and not traced.combiner.is_ordered
+    return not traced.combiner.is_ordered
 
 
 def _is_row(layout: LayoutClass, traced: Traced) -> bool:
@@ -93,8 +92,7 @@ RULES: Final = (
     Rule(
         "general",
         lambda c, t: True,
-        "no axis that may be vectorized is contiguous in every input: elements are folded one by "
-        "one, in the order of memory where the reducer allows it",
+        "the reducer is ordered: elements are folded one by one, in the order that it asks for",
         _general,
     ),
 )

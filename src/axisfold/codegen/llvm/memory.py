@@ -43,14 +43,53 @@ def _address(w: Writer, buffer: Buffer, pointer: str, offset: str, lanes: int) -
     return w.let(f"getelementptr {unit}, ptr {pointer}, {kind} {offset}")
 
 
+def strided(w: Writer, node: Load, pointer: str, offset: str, align: int) -> str:
+    """Append a read of lanes that are evenly apart; ``offset`` is a vector.
+
+    Every second element comes out of two vectors, the last of which ends at the last lane; lanes
+    further apart are read one by one, which no processor does slower than by a gather.
+    """
+    buffer, dtype = node.buffer, _stored(node.dtype)
+    lanes, kind, scalar = dtype.lanes, memory_type(dtype), memory_type(dtype.element)
+    unit = "i8" if buffer.unit == "byte" else scalar
+    size = dtype.itemsize if buffer.unit == "byte" else 1
+
+    def place(lane: int, step: int = 0) -> str:
+        one = w.let(f"extractelement <{lanes} x i64> {offset}, i64 {lane}")
+        start = w.let(f"getelementptr {unit}, ptr {pointer}, i64 {one}")
+        return w.let(f"getelementptr i8, ptr {start}, i64 {step}") if step else start
+
+    if isinstance(node.index, Ramp) and build.is_const(node.index.stride, 2 * size):
+        back = (1 - lanes) * dtype.itemsize
+        parts = [
+            w.let(f"load {kind}, ptr {at}, align {align}")
+            for at in (place(0), place(lanes - 1, back))
+        ]
+        # Element 2·i is at 2·i in the first part, and at 2·i - (lanes - 1) in the second.
+        picks = [2 * i if 2 * i < lanes else 2 * i + 1 for i in range(lanes)]
+        order = ", ".join(f"i32 {i}" for i in picks)
+        both = f"{kind} {parts[0]}, {kind} {parts[1]}"
+        return w.let(f"shufflevector {both}, <{lanes} x i32> <{order}>")
+    value = "poison"
+    for lane in range(lanes):
+        one = w.let(f"load {scalar}, ptr {place(lane)}, align {align}")
+        value = w.let(f"insertelement {kind} {value}, {scalar} {one}, i64 {lane}")
+    return value
+
+
 def emit_load(w: Writer, node: Load, pointer: str, offset: str, mask: str | None) -> str:
     """Append a read; ``offset`` is that of the first lane where the lanes are contiguous."""
     buffer, dtype = node.buffer, _stored(node.dtype)
     align = alignment(buffer, node.align)
     gathered = dtype.lanes > 1 and not is_contiguous(buffer, node.index)
-    address = _address(w, buffer, pointer, offset, dtype.lanes if gathered else 1)
+    is_regular = gathered and mask is None and isinstance(node.index, Ramp)
     kind = memory_type(dtype)
-    if gathered or mask is not None:
+    address = ""
+    if not is_regular:
+        address = _address(w, buffer, pointer, offset, dtype.lanes if gathered else 1)
+    if is_regular:
+        value = strided(w, node, pointer, offset, align)
+    elif gathered or mask is not None:
         flags = f"<{dtype.lanes} x i1>"
         where = mask or "splat (i1 true)"
         place = f"<{dtype.lanes} x ptr>" if gathered else "ptr"
