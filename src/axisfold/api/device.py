@@ -12,7 +12,7 @@ from axisfold.api.fold import Layout, Planned, input_offsets, part_offsets, scal
 from axisfold.api.outputs import result_form
 from axisfold.api.results import result_type
 from axisfold.interop.libraries import BY_NAME
-from axisfold.interop.views import Maker
+from axisfold.interop.views import Maker, finished
 from axisfold.runtime.cuda.driver import device
 from axisfold.runtime.cuda.program import Bound
 from axisfold.target import Target
@@ -63,10 +63,7 @@ class DeviceLaunch:
             addresses += [base + part for part in parts]
             results.append(result)
         self.bound.run(addresses, self.stream())
-        done = [
-            result if maker.finish is None else maker.finish(result, like)
-            for (maker, _), result in zip(self.outputs, results, strict=True)
-        ]
+        done = finished(self.outputs, results, like)
         return done[0] if self.wrap is None else self.wrap(*done)
 
 

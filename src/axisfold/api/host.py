@@ -11,7 +11,7 @@ from axisfold.api.fold import Layout, Planned, host_scalars, input_offsets, part
 from axisfold.api.outputs import result_form
 from axisfold.api.results import result_type
 from axisfold.interop.libraries import BY_NAME
-from axisfold.interop.views import HOST, Maker
+from axisfold.interop.views import HOST, Maker, finished
 from axisfold.runtime.entry import Call
 from axisfold.runtime.threads import check_status
 
@@ -66,11 +66,10 @@ class HostLaunch:
         status = self.entry(*addresses, *self.scalars)
         if status:
             check_status(status, "fold")
-        done = [
-            result if maker.finish is None else maker.finish(result, like)
-            for (maker, _), result in zip(self.outputs, results, strict=True)
-        ]
-        return done[0] if self.wrap is None else self.wrap(*done)
+        if self.wrap is None:
+            finish = maker.finish
+            return result if finish is None else finish(result, like)
+        return self.wrap(*finished(self.outputs, results, like))
 
 
 def bind_host(

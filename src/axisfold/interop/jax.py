@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from axisfold.dtypes import DType
-from axisfold.errors import ArgumentError
+from axisfold.errors import ArgumentError, DTypeError
 from axisfold.interop import dlpack
 from axisfold.interop.dtypes import name_of
 from axisfold.interop.views import HOST, Form, Maker, View, compact_strides
@@ -35,7 +35,12 @@ def is_tracer(array: Any) -> bool:
 
 def is_on_gpu(array: Any) -> bool:
     """Whether an array is in the memory of a CUDA device."""
-    return not is_tracer(array) and array.platform() == "gpu"
+    return _has_memory(array) and array.platform() == "gpu"
+
+
+def _has_memory(array: Any) -> bool:
+    """Whether an array is neither a tracer, nor deleted, nor one of random keys."""
+    return hasattr(array, "platform") and not array.is_deleted()
 
 
 def has_doubles() -> bool:
@@ -45,11 +50,12 @@ def has_doubles() -> bool:
 
 def quick_key(array: Any) -> tuple[Hashable, int] | None:
     """Return what a call depends on, and the address; None if only :func:`view` knows."""
+    # The stream that writes a device array has to be asked for.
+    if not _has_memory(array) or array.platform() != "cpu":
+        return None
     try:
-        if array.platform() != "cpu":
-            return None  # the stream that writes it has to be asked for
         address = array.block_until_ready().unsafe_buffer_pointer()
-    except (AttributeError, RuntimeError, ValueError):  # a tracer, keys, spread over devices
+    except (RuntimeError, ValueError):  # spread over devices
         return None
     return (NAME, array.shape, array.dtype, has_doubles()), address
 
@@ -68,6 +74,8 @@ def view(label: str, array: Any, stream: int) -> View:
             code="A215",
             hint="Call axisfold outside of the transformed function.",
         )
+    if not _has_memory(array):
+        raise _no_memory(label, array, "it is deleted or made of random keys.")
     if not is_on_gpu(array):
         return _view_host(label, array)
     found = dlpack.read(label, array, stream, NAME)
@@ -80,18 +88,21 @@ def view(label: str, array: Any, stream: int) -> View:
 def _view_host(label: str, array: Any) -> View:
     try:
         address = array.block_until_ready().unsafe_buffer_pointer()
-    except (AttributeError, RuntimeError, ValueError) as error:
-        raise ArgumentError(
-            f"{label} is a {type(array).__name__} of JAX without plain memory on one device: "
-            f"{error}",
-            code="A202",
-            hint="Pass an array of numbers on one device, as from jax.device_put(x, device).",
-        ) from error
+    except (RuntimeError, ValueError) as error:
+        raise _no_memory(label, array, str(error)) from error
     size = array.dtype.itemsize
     return View(
         address, array.shape, compact_strides(array.shape, size), name_of(array.dtype), size,
         HOST, True, NAME, owner=array,
     )  # fmt: skip
+
+
+def _no_memory(label: str, array: Any, reason: str) -> ArgumentError:
+    return ArgumentError(
+        f"{label} is a {type(array).__name__} of JAX without plain memory on one device: {reason}",
+        code="A202",
+        hint="Pass an array of numbers on one device, as from jax.device_put(x, device).",
+    )
 
 
 def stream_of(array: Any) -> Callable[[], int] | None:
@@ -112,7 +123,19 @@ def result_dtype(dtype: DType, inputs: Sequence[DType]) -> DType:
 
 
 def maker(form: Form, dtype: DType, device: int) -> Maker:
-    """Return what makes arrays; JAX takes over the memory, which is ours until then."""
+    """Return what makes arrays; JAX takes over the memory, which is ours until then.
+
+    Raises
+    ------
+    DTypeError
+        ``D302``: JAX has no such dtype now.
+    """
+    if result_dtype(dtype, ()) != dtype:
+        raise DTypeError(
+            f"the result is of {dtype}, which JAX does not have unless jax_enable_x64 is set.",
+            code="D302",
+            hint="Ask for another with dtype=, or convert the input first.",
+        )
     return _host(form, dtype) if device == HOST else _device(form, dtype, device)
 
 

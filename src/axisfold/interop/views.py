@@ -137,6 +137,14 @@ class Maker:
     finish: Callable[[Any, Any], Any] | None = None
 
 
+def finished(outputs: Sequence[tuple[Maker, Any]], results: Sequence[Any], like: Any) -> list[Any]:
+    """Return what the caller gets of written memory."""
+    return [
+        result if maker.finish is None else maker.finish(result, like)
+        for (maker, _), result in zip(outputs, results, strict=True)
+    ]
+
+
 class Library(Protocol):
     """What a module of this package knows of a library's arrays."""
 
