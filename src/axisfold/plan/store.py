@@ -77,7 +77,7 @@ def find(key: str | None) -> Interface | None:
     entry = None if disk is None or key is None else disk.get(key)
     if entry is None:
         return None
-    with contextlib.suppress(ValueError, TypeError):  # written by something else
+    with contextlib.suppress(ValueError, TypeError, LookupError):  # written by something else
         fields = json.loads(entry)
         fields["scalars"] = tuple(tuple(map(int, place)) for place in fields["scalars"])
         return Interface(**fields)
