@@ -160,8 +160,9 @@ SPREAD = make(  # two tracks of one number: the offset m is free, so that states
 )
 def test_kernels_of_lawful_reducers(reducer, dtypes, kernels):
     report = af.check_reducer(reducer, dtypes, examples=6)
-    assert report.laws[-1].name == "kernels"
-    found = report.laws[-1].statement.removeprefix("whole arrays by ")
+    kernels_held, padding = report.laws[-2:]
+    assert (kernels_held.name, padding.name) == ("kernels", "padding")
+    found = kernels_held.statement.removeprefix("whole arrays by ")
     assert set(found.removesuffix(" = their parts").split(", ")) >= set(kernels.split(", "))
 
 
@@ -186,13 +187,18 @@ def test_the_tolerance_is_an_argument():
         af.check_reducer(thirds, ulps=1e-6, kernels=False)
 
 
-def test_a_kernel_that_computes_something_else(monkeypatch):
+@pytest.mark.parametrize(("law", "is_masked"), [("kernels", False), ("padding", True)])
+def test_a_kernel_that_computes_something_else(law, is_masked, monkeypatch):
     real = Plans.run
-    monkeypatch.setattr(Plans, "run", lambda *args: np.add(real(*args), 1.0))
+
+    def run(plans, kernel, arrays):
+        return np.add(real(plans, kernel, arrays), 1.0 if kernel.is_masked == is_masked else 0.0)
+
+    monkeypatch.setattr(Plans, "run", run)
     with pytest.raises(LawError) as caught:
         af.check_reducer(make(), examples=5)
     text = str(caught.value)
-    assert text.startswith("reducer 'r' breaks the law 'kernels' on float64: the kernel '")
+    assert text.startswith(f"reducer 'r' breaks the law {law!r} on float64: the kernel ")
     assert "result 0 is r=1.0, the merged states give r=0.0.\n" in text
     assert "Elements [(0.0,)], repeated for folds of 2: " in text
     assert text.endswith("so that this may be a bug of axisfold. [axisfold-R131]")

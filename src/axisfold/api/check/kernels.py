@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -72,15 +73,43 @@ ARRANGEMENTS: Final = (
 )
 
 
+# Lengths of folds by which rules are found.
+LENGTHS: Final = (2, 64, 1100)
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A rule, and the arrangement of arrays that it is tried on."""
+    """A way to fold arrays.
 
-    rule: Rule
+    Attributes
+    ----------
+    arrangement
+        How the arrays lie in memory.
+    rule
+        The rule that plans the kernel; None for the first one that applies.
+    is_masked
+        Whether elements are masked.
+    """
+
     arrangement: Arrangement
+    rule: Rule | None = None
+    is_masked: bool = False
+
+    @property
+    def name(self) -> str:
+        """The kernel in messages."""
+        how = " with masked elements" if self.is_masked else ""
+        rule = f"{self.rule.name!r} " if self.rule is not None else ""
+        return f"kernel {rule}over {self.arrangement.name}{how}"
 
     def mismatch(
-        self, states: States, values: Sequence[Array], length: int, ulps: float, plans: Plans
+        self,
+        states: States,
+        values: Sequence[Array],
+        length: int,
+        folded: Sequence[bool],
+        ulps: float,
+        plans: Plans,
     ) -> str:
         """Return how the kernel differs from the merged states, "" if it does not.
 
@@ -91,7 +120,10 @@ class Kernel:
         values
             Elements for each input, repeated in this order until there are enough.
         length
-            How many elements are folded into each result.
+            How many elements there are for each result.
+        folded
+            Which of them are folded where elements are masked, repeated in this order; the
+            others are poisoned.
         ulps
             As :class:`Tolerance` takes it.
         plans
@@ -99,13 +131,18 @@ class Kernel:
         """
         rows = self.arrangement.rows or 1
         whole = [np.resize(v, (rows, length)) for v in values]
+        chosen = np.resize(np.array(folded if self.is_masked else [True]), (rows, length))
+        for x in whole:
+            x[~chosen] = _poisoned((1,), x.dtype)
         arrays = [self.arrangement.view(x) for x in whole]
-        got = np.reshape(plans.run(self.rule, arrays, self.arrangement.axis), (-1, rows))
+        if self.is_masked:
+            arrays.append(self.arrangement.view(chosen))
+        got = np.reshape(plans.run(self, arrays), (-1, rows))
         largest = max((float(abs(v[np.isfinite(v)]).max(initial=0.0)) for v in values), default=0.0)
         names = [result.name for result in states.traced.results]
         for row in range(rows):
-            lifted = states.lift([x[row] for x in whole]) if length else states.identity()
-            wanted = states.results(states.fold(lifted), length)
+            lifted = [field[chosen[row]] for field in states.lift([x[row] for x in whole])]
+            wanted = states.results(states.fold(lifted), int(chosen[row].sum()))
             here = dict(zip(names, got[:, row], strict=True))
             if not results_agree(states, here, wanted, Tolerance(ulps, largest)):
                 shown = {n: v.reshape(-1)[0] for n, v in wanted.items()}
@@ -124,26 +161,34 @@ class Plans:
         self.states = states
         self._made: dict[Any, Plan] = {}
 
-    def run(self, rule: Rule, arrays: Sequence[Array], axis: int | None) -> Any:
-        """Return what a rule's kernel gives for arrays."""
-        planned = plan_fold(arrays, [self.states.member], axis)
-        key = (rule.name, planned.plan.layout)
+    def run(self, kernel: Kernel, arrays: Sequence[Array]) -> Any:
+        """Return what a kernel gives, or the planned one where its rule does not apply."""
+        rule, axis = kernel.rule, kernel.arrangement.axis
+        planned = plan_fold(arrays, [self.states.member], axis, is_masked=kernel.is_masked)
+        if rule is None or not rule.applies(planned.plan.layout, planned.traced):
+            rule = planned.plan.rule
+        key = (rule.name, planned.plan.layout, kernel.is_masked)
         plan = self._made.get(key)
         if plan is None:
             plan = self._made[key] = make_plan(planned.traced, planned.plan.layout, HOST, rule)
         launch = bind_host(arrays, replace(planned, plan=plan), numpy.NAME)
         return launch(arrays[0], [x.__array_interface__["data"][0] for x in arrays])
 
-    def kernels(self) -> list[Kernel]:
-        """Return each rule that takes the reducer once, on an arrangement that it is for."""
-        chosen: list[Kernel] = []
-        others: list[Kernel] = []
-        for arrangement in ARRANGEMENTS:
-            values = [np.zeros((arrangement.rows or 1, 2), d.stored) for d in self.states.dtypes]
-            arrays = [arrangement.view(x) for x in values]
+    def by_rule(self) -> dict[str, Kernel]:
+        """Return a kernel by each rule that takes the reducer, on an arrangement that it is for."""
+        chosen: dict[str, Kernel] = {}
+        others: dict[str, Kernel] = {}
+        for arrangement, length in product(ARRANGEMENTS, LENGTHS):
+            shape = (arrangement.rows or 1, length)
+            arrays = [arrangement.view(np.zeros(shape, d.stored)) for d in self.states.dtypes]
             planned = plan_fold(arrays, [self.states.member], arrangement.axis)
             for rule in RULES:
                 if rule.applies(planned.plan.layout, planned.traced):
                     found = chosen if rule is planned.plan.rule else others
-                    found.append(Kernel(rule, arrangement))
-        return list({kernel.rule.name: kernel for kernel in (*others, *chosen)}.values())
+                    found[rule.name] = Kernel(arrangement, rule)
+        return others | chosen
+
+    @staticmethod
+    def masked() -> list[Kernel]:
+        """Return kernels that pass over masked elements."""
+        return [Kernel(arrangement, is_masked=True) for arrangement in ARRANGEMENTS[1:3]]

@@ -50,9 +50,10 @@ def parts(each: Sequence[Any], count: int) -> Any:
 
 
 def runs(each: Sequence[Any]) -> Any:
-    """Return a strategy for elements, and for the length of the array to fill with them."""
+    """Return a strategy for elements, the length of the array to fill with them, and a mask."""
     lengths = st.integers(2, 40) | st.sampled_from([0, 63, 64, 65, 513, 1100])
-    return st.tuples(st.lists(st.tuples(*each), min_size=1, max_size=6), lengths)
+    mask = st.lists(st.booleans(), min_size=1, max_size=9)
+    return st.tuples(st.lists(st.tuples(*each), min_size=1, max_size=6), lengths, mask)
 
 
 def smallest_failure(strategy: Any, failure: Callable[[Any], Any], examples: int) -> Any:
