@@ -6,7 +6,6 @@ import pickle
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -98,7 +97,7 @@ BROKEN = [
 @pytest.mark.parametrize(("law", "dtype", "reducer"), BROKEN)
 def test_broken_reducers_are_caught_by_their_law(law, dtype, reducer):
     with pytest.raises(LawError) as caught:
-        af.check_reducer(reducer, dtype)
+        af.check_reducer(reducer, dtype, examples=40)
     assert str(caught.value).startswith(f"reducer 'r' breaks the law '{law}' on {dtype}: ")
     assert isinstance(caught.value, af.AxisfoldError)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
@@ -126,16 +125,22 @@ def test_the_message_shows_the_simplest_elements_and_what_to_do():
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(CATALOG)))
 def test_the_catalogue_keeps_the_laws(number, name):
-    dtypes = ["float32", "uint8", *(["complex64"] if CATALOG[name].takes_complex else [])]
+    dtypes = ["float32", "uint8", "bfloat16"]
+    dtypes += ["complex64"] if CATALOG[name].takes_complex else []
     dtype = dtypes[number % len(dtypes)]
-    report = af.check_reducer(name, dtype, examples=10, kernels=False)
+    report = af.check_reducer(name, dtype, examples=6, kernels=False)
     assert {law.dtypes for law in report.laws} == {dtype}
     facts = CATALOG[name].make().facts & {"exact", "idempotent", "absorbing"}
     assert {law.name for law in report.laws} >= {"identity", "associativity", *facts}
 
 
 DOT = make("dot", lift=lambda x, y, index: x * y * (index % 3))
-LAST = {**FIRST, "combine": lambda a, b: merge_first(b, a), "facts": ("ordered", "exact")}
+LAST = {
+    **FIRST,
+    "lift": lambda x, y, index: (x * y + index, 1),
+    "combine": lambda a, b: merge_first(b, a),
+    "facts": ("ordered", "exact"),
+}
 SPREAD = make(  # two tracks of one number: the offset m is free, so that states are not unique
     "spread", state={"m": "acc", "s": "acc", "any": "bool"},
     identity={"m": 0, "s": 0, "any": False},
@@ -153,12 +158,12 @@ SPREAD = make(  # two tracks of one number: the offset m is free, so that states
     ("reducer", "dtypes", "kernels"),
     [
         ("var", "float32", "column, general, full, tiled_row"),
-        (DOT, [("float64", "int32")], "column, general, full, row"),
-        (make("last", **LAST), "int64", "general"),
+        (make("last", **LAST), [("int64", "int8")], "general"),
     ],
-    ids=["var", "dot", "last"],
+    ids=["var", "last"],
 )
-def test_kernels_of_lawful_reducers(reducer, dtypes, kernels):
+def test_kernels_of_lawful_reducers(reducer, dtypes, kernels, monkeypatch):
+    monkeypatch.setattr(af.config, "verify", False)  # what the passes do is not asked here
     report = af.check_reducer(reducer, dtypes, examples=6)
     kernels_held, padding = report.laws[-2:]
     assert (kernels_held.name, padding.name) == ("kernels", "padding")
@@ -192,9 +197,11 @@ def test_a_kernel_that_computes_something_else(law, is_masked, monkeypatch):
     real = Plans.run
 
     def run(plans, kernel, arrays):
-        return np.add(real(plans, kernel, arrays), 1.0 if kernel.is_masked == is_masked else 0.0)
+        wrong = 1.0 if kernel.is_masked == is_masked else 0.0
+        return {name: r + wrong for name, r in real(plans, kernel, arrays).items()}
 
     monkeypatch.setattr(Plans, "run", run)
+    monkeypatch.setattr(af.config, "verify", False)
     with pytest.raises(LawError) as caught:
         af.check_reducer(make(), examples=5)
     text = str(caught.value)

@@ -11,10 +11,12 @@ from typing import Any, Final
 import numpy as np
 
 from axisfold.api.check.comparison import Tolerance, results_agree
-from axisfold.api.check.states import Array, States
+from axisfold.api.check.states import Array, States, numbers
 from axisfold.api.fold import plan_fold
 from axisfold.api.host import bind_host
 from axisfold.interop import numpy
+from axisfold.interop.views import HOST as HOST_DEVICE
+from axisfold.interop.views import View
 from axisfold.plan.planner import HOST, Plan, make_plan
 from axisfold.plan.rule import Rule
 from axisfold.plan.rules_cpu import RULES
@@ -137,13 +139,13 @@ class Kernel:
         arrays = [self.arrangement.view(x) for x in whole]
         if self.is_masked:
             arrays.append(self.arrangement.view(chosen))
-        got = np.reshape(plans.run(self, arrays), (-1, rows))
-        largest = max((float(abs(v[np.isfinite(v)]).max(initial=0.0)) for v in values), default=0.0)
-        names = [result.name for result in states.traced.results]
+        got = plans.run(self, arrays)
+        sizes = [abs(numbers(v, d)) for v, d in zip(values, states.dtypes, strict=True)]
+        largest = max(float(v[np.isfinite(v)].max(initial=0)) for v in sizes)
         for row in range(rows):
             lifted = [field[chosen[row]] for field in states.lift([x[row] for x in whole])]
             wanted = states.results(states.fold(lifted), int(chosen[row].sum()))
-            here = dict(zip(names, got[:, row], strict=True))
+            here = {name: result[row] for name, result in got.items()}
             if not results_agree(states, here, wanted, Tolerance(ulps, largest)):
                 shown = {n: v.reshape(-1)[0] for n, v in wanted.items()}
                 return f"result {row} is {_text(here)}, the merged states give {_text(shown)}"
@@ -161,18 +163,31 @@ class Plans:
         self.states = states
         self._made: dict[Any, Plan] = {}
 
-    def run(self, kernel: Kernel, arrays: Sequence[Array]) -> Any:
+    def run(self, kernel: Kernel, arrays: Sequence[Array]) -> dict[str, Array]:
         """Return what a kernel gives, or the planned one where its rule does not apply."""
-        rule, axis = kernel.rule, kernel.arrangement.axis
-        planned = plan_fold(arrays, [self.states.member], axis, is_masked=kernel.is_masked)
+        rule, axis, member = kernel.rule, kernel.arrangement.axis, self.states.member
+        views = self._views(arrays)
+        planned = plan_fold(views, [member], axis, is_masked=kernel.is_masked)
         if rule is None or not rule.applies(planned.plan.layout, planned.traced):
             rule = planned.plan.rule
         key = (rule.name, planned.plan.layout, kernel.is_masked)
         plan = self._made.get(key)
         if plan is None:
             plan = self._made[key] = make_plan(planned.traced, planned.plan.layout, HOST, rule)
-        launch = bind_host(arrays, replace(planned, plan=plan), numpy.NAME)
-        return launch(arrays[0], [x.__array_interface__["data"][0] for x in arrays])
+        launch = bind_host(views, replace(planned, plan=plan), numpy.NAME, as_tuple=True)
+        found = launch(arrays[0], [view.address for view in views])
+        return {
+            result.name: numbers(np.reshape(values, -1), result.dtype)
+            for result, values in zip(planned.traced.results, found, strict=True)
+        }
+
+    def _views(self, arrays: Sequence[Array]) -> list[View]:
+        """Return arrays with the dtypes that they stand for; a mask may come after the inputs."""
+        dtypes = [*map(str, self.states.dtypes), "bool"]
+        return [
+            View(x.ctypes.data, x.shape, x.strides, dtype, x.itemsize, HOST_DEVICE)
+            for x, dtype in zip(arrays, dtypes, strict=False)
+        ]
 
     def by_rule(self) -> dict[str, Kernel]:
         """Return a kernel by each rule that takes the reducer, on an arrangement that it is for."""
@@ -181,7 +196,7 @@ class Plans:
         for arrangement, length in product(ARRANGEMENTS, LENGTHS):
             shape = (arrangement.rows or 1, length)
             arrays = [arrangement.view(np.zeros(shape, d.stored)) for d in self.states.dtypes]
-            planned = plan_fold(arrays, [self.states.member], arrangement.axis)
+            planned = plan_fold(self._views(arrays), [self.states.member], arrangement.axis)
             for rule in RULES:
                 if rule.applies(planned.plan.layout, planned.traced):
                     found = chosen if rule is planned.plan.rule else others

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from axisfold.api.check.comparison import Side, Tolerance, are_same, give_the_same
-from axisfold.api.check.states import Array, State, States
+from axisfold.api.check.states import Array, State, States, stored
 from axisfold.tensor.reducer import Reducer
 
 # The elements of one part of an array: a tuple with one number for each input.
@@ -59,9 +59,8 @@ class Sample:
 
 def columns(states: States, part: Part) -> list[Array]:
     """Return a part's elements as one array for each input."""
-    inputs = range(len(states.dtypes))
-    stored = [dtype.stored for dtype in states.dtypes]
-    return [np.array([element[n] for element in part], stored[n]) for n in inputs]
+    inputs = enumerate(states.dtypes)
+    return [stored([element[n] for element in part], dtype) for n, dtype in inputs]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from axisfold.api.check.states import numbers, stored
 from axisfold.dtypes import DType, finite_range, highest, lowest
 
 WIDTHS: Final[Mapping[int, Literal[16, 32, 64]]] = {16: 16, 32: 32, 64: 64}
@@ -40,7 +41,9 @@ def elements(dtype: DType, *, is_wild: bool) -> Any:
         return st.integers(-512, 512).map(lambda n: n / 8)
     largest = float(finite_range(dtype)[1])
     ends = st.sampled_from([math.inf, -math.inf, largest, -largest, math.nan])
-    return st.floats(width=WIDTHS[dtype.bits]) | ends
+    # Thirds are what sums of a few elements round.
+    thirds = st.integers(-512, 512).map(lambda n: numbers(stored([n / 3], dtype), dtype).item())
+    return thirds | st.floats(width=WIDTHS[dtype.bits]) | ends
 
 
 def parts(each: Sequence[Any], count: int) -> Any:

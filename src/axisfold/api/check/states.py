@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from axisfold.bfloat16 import value_of
+from axisfold.bfloat16 import bits_of, value_of
 from axisfold.dtypes import DType, promote
 from axisfold.errors import InternalError
 from axisfold.ir.combiner import Combiner
@@ -140,6 +140,18 @@ def _no_load(load: Load, index: Array, mask: Array | None, lanes: Lanes) -> Arra
     raise InternalError(f"{type(load).__name__} has no value in a state.", code="I301")
 
 
+def stored(numbers: Sequence[Any], dtype: DType) -> Array:
+    """Return numbers as an array of a dtype, in the form in which NumPy holds it."""
+    if dtype.kind == "bfloat":
+        return bits_of(np.array(numbers, np.float64))
+    return np.array(numbers, dtype.stored)
+
+
+def numbers(values: Array, dtype: DType) -> Array:
+    """Return the numbers of an array of a dtype."""
+    return value_of(values.view(np.uint16)) if dtype.kind == "bfloat" else values
+
+
 def _assembled(form: Form, parts: Sequence[Array]) -> Array:
     """Return the number that components stand for."""
     if form.dtype.is_complex:
@@ -151,4 +163,4 @@ def _assembled(form: Form, parts: Sequence[Array]) -> Array:
     if form.is_pair:  # after an overflow only the total counts, as in values.Pair
         with np.errstate(all="ignore"):
             return np.where(np.isnan(parts[1]), parts[0], parts[0] + parts[1])
-    return value_of(parts[0]) if form.dtype.kind == "bfloat" else parts[0]
+    return numbers(parts[0], form.dtype)
