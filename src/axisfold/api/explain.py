@@ -5,29 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
-from axisfold.api import functions
-from axisfold.api.arguments import item_of
-from axisfold.api.catalog import CATALOG
-from axisfold.api.dispatch import fold, plan_request
-from axisfold.api.explain_cuda import gpu_facts, with_arch
+from axisfold.api.dispatch import plan_request
+from axisfold.api.explain_cuda import gpu_facts, measured_on_device, with_arch
 from axisfold.api.explain_time import GOOD, time_notes
 from axisfold.api.explanation import Explanation
 from axisfold.api.fold import Layout, Planned
 from axisfold.api.measure import KernelCall, take_times
-from axisfold.api.options import Request, checked_keepdims, named_request
+from axisfold.api.options import Request
 from axisfold.api.patterns import apply_pattern
-from axisfold.api.spec import ArraySpec
+from axisfold.api.places import call_of, fill_of, locate, request_of, views_of
 from axisfold.codegen.c import emit_kernel as emit_c
 from axisfold.config import config
 from axisfold.dtypes import parse
-from axisfold.errors import ArgumentError, KeywordError
-from axisfold.interop import numpy
-from axisfold.interop.numpy import Array
+from axisfold.errors import ArgumentError
+from axisfold.interop.views import View
 from axisfold.plan.explain import passed_over, problem_lines
 from axisfold.plan.planner import HOST, loops, rules_of
 from axisfold.plan.read_limit import read_limit
@@ -111,50 +104,19 @@ def explain(
     if isinstance(axis, str):
         inputs, recipe = apply_pattern(axis, inputs, options)
         axis, options = recipe.axes, {}
-    request = _request(reducer, axis, keepdims, options)
-    arrays = [v if isinstance(v, ArraySpec) else numpy.resolved("x", v) for v in inputs]
-    are_arrays = not any(isinstance(v, ArraySpec) for v in arrays)
-    goal = with_arch(HOST if target is None else parse_target(target))
-    is_measured = goal == HOST and (are_arrays if measure is None else measure)
-    planned = plan_request(request, arrays, goal if goal.has_threads else HOST)
-    explanation = _explanation(request, planned, arrays, goal, refresh)
-    if not is_measured:
+    request = request_of("explain", reducer, axis, keepdims, options)
+    place = locate(inputs)
+    goal = with_arch(place.target if target is None else parse_target(target))
+    planned = plan_request(request, place.arrays, goal if goal.has_threads else HOST, place.library)
+    explanation = _explanation(request, planned, place.arrays, goal, refresh)
+    wanted = place.is_real if measure is None else measure
+    if not wanted or goal != place.target:
         return explanation
-    real = [v.allocate(_fill(request)) if isinstance(v, ArraySpec) else v for v in arrays]
-    call = _call(reducer, real, axis, keepdims, options)
-    return _measured(explanation, planned, real, call, repeats)
-
-
-def _request(reducer: Any, axis: Any, keepdims: Any, options: dict[str, Any]) -> Request:
-    if isinstance(reducer, str) and reducer in CATALOG:
-        return named_request(CATALOG[reducer], (), axis, keepdims, options)
-    unknown = next((name for name in options if name != "dtype"), None)
-    if unknown is not None:
-        raise KeywordError(
-            f"explain has no argument {unknown!r} for this reducer.",
-            code="A340",
-            hint="Options belong to named reductions, one at a time.",
-        )
-    is_list = isinstance(reducer, list)
-    items = tuple(item_of(item) for item in (reducer if is_list else [reducer]))
-    keep = checked_keepdims("explain", keepdims)
-    return Request("fold", items, is_list, axis, keep, options.get("dtype"))
-
-
-def _call(
-    reducer: Any, arrays: Sequence[Array], axis: Any, keepdims: bool, options: dict[str, Any]
-) -> Callable[[], Any]:
-    """Return the call that a user would write."""
-    if isinstance(reducer, str) and reducer in CATALOG:
-        function = getattr(functions, reducer)
-        return partial(function, arrays[0], axis=axis, keepdims=keepdims, **options)
-    x = arrays[0] if len(arrays) == 1 else tuple(arrays)
-    return partial(fold, x, reducer, axis=axis, keepdims=keepdims, **options)
-
-
-def _fill(request: Request) -> int:
-    """Return elements of which ``any`` and ``all`` read every one."""
-    return 0 if any(i.row is not None and i.row.name == "any" for i in request.items) else 1
+    real = place.allocated(fill_of(request))
+    call = call_of(reducer, real, axis, keepdims, options)
+    if goal.has_threads:
+        return measured_on_device(explanation, call, place, repeats, refresh=refresh)
+    return _measured(explanation, planned, views_of(real), call, repeats)
 
 
 def _explanation(
@@ -205,7 +167,7 @@ def _traffic(planned: Planned, arrays: Sequence[Layout], line_bytes: int) -> Tra
 def _measured(
     explanation: Explanation,
     planned: Planned,
-    arrays: Sequence[np.ndarray[Any, Any]],
+    arrays: Sequence[View],
     call: Callable[[], Any],
     repeats: int,
 ) -> Explanation:

@@ -80,11 +80,13 @@ def numbers(e: Explanation) -> Iterator[str]:
             f"which {who}this machine ({e.limit.machine}) read at most"
         )
     if e.times is not None:
-        yield (
-            f"measured   {seconds_text(e.times.call)}, the median of "
-            f"{count_text(e.times.repeats, 'call')}; the kernel alone "
-            f"{seconds_text(e.times.kernel)}"
+        rest = (
+            f"; the kernel alone {seconds_text(e.times.kernel)}"
+            if e.times.threads
+            else f" on the device; the host returns after {seconds_text(e.times.call)}"
         )
+        count = count_text(e.times.repeats, "call")
+        yield f"measured   {seconds_text(e.times.seconds)}, the median of {count}{rest}"
     if e.percent is not None:
         yield f"limit      {e.percent:.0f} % of the speed of memory"
 

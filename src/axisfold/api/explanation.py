@@ -117,7 +117,7 @@ class Explanation:
         """The predicted time in percent of the measured one: 100 is the speed of memory."""
         if self.times is None or not self.predicted:
             return None
-        return 100 * self.predicted / self.times.call
+        return 100 * self.predicted / self.times.seconds
 
     @property
     def python(self) -> str:

@@ -94,18 +94,7 @@ def run_planned(
 def _run_checked(
     call: Hashable, inputs: Sequence[Any], plan: Planner, keepdims: bool, as_tuple: bool
 ) -> Any:
-    labels = ["x"] if len(inputs) == 1 else [f"input {n}" for n in range(len(inputs))]
-    is_on_device = any(is_on_gpu(x) for x in inputs)
-    if is_on_device:
-        _check_places(inputs)
-        api()  # without a driver there is no device array: say that first
-    stream = current_stream(inputs)
-    views = [_view(label, x, stream) for label, x in zip(labels, inputs, strict=True)]
-    for label, v in zip(labels, views, strict=True):
-        _check_element(label, v)
-        if is_on_device:
-            check_aligned(label, v)
-    where, library = _common_place(views)
+    views, where, library, stream = checked_views(inputs)
     pointers = [v.address for v in views]
     like = next((x for x, v in zip(inputs, views, strict=True) if v.library == library), inputs[0])
     key = (call, *[_key(x, v) for x, v in zip(inputs, views, strict=True)])
@@ -127,6 +116,28 @@ def _run_checked(
     if where != HOST:
         _wait(stream(), where, views)
     return launch(like, pointers)
+
+
+def checked_views(
+    inputs: Sequence[Any],
+) -> tuple[list[View], int, str, Callable[[], int]]:
+    """Return inputs as plain data, their device, their library, and its current stream.
+
+    The errors are those of :func:`run_planned`.
+    """
+    labels = ["x"] if len(inputs) == 1 else [f"input {n}" for n in range(len(inputs))]
+    is_on_device = any(is_on_gpu(x) for x in inputs)
+    if is_on_device:
+        _check_places(inputs)
+        api()  # without a driver there is no device array: say that first
+    stream = current_stream(inputs)
+    views = [_view(label, x, stream) for label, x in zip(labels, inputs, strict=True)]
+    for label, v in zip(labels, views, strict=True):
+        _check_element(label, v)
+        if is_on_device:
+            check_aligned(label, v)
+    where, library = _common_place(views)
+    return views, where, library, stream
 
 
 def _view(label: str, x: Any, stream: Callable[[], int]) -> View:

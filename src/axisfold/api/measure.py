@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from axisfold.api.fold import Planned, host_scalars, input_offsets, part_offsets
-from axisfold.interop.numpy import Array
+from axisfold.interop.views import View
 from axisfold.ir.expr import Var
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.read_limit import using_threads
@@ -44,7 +44,8 @@ class Times:
     repeats
         How many calls were timed.
     threads
-        How many threads a loop may use.
+        How many threads a loop may use; 0 on a GPU, where ``kernel`` is the time between two
+        events on the stream around a call, and ``call`` that until the call returns.
     """
 
     call: float
@@ -53,6 +54,11 @@ class Times:
     cached: float | None
     repeats: int
     threads: int
+
+    @property
+    def seconds(self) -> float:
+        """What a user waits for: a call, or on a GPU what it puts on the stream."""
+        return self.call if self.threads else self.kernel
 
 
 def median_seconds(repeats: int, *functions: Callable[[], object]) -> list[float]:
@@ -90,11 +96,11 @@ class KernelCall:
         Its inputs.
     """
 
-    def __init__(self, planned: Planned, arrays: Sequence[Array]) -> None:
+    def __init__(self, planned: Planned, arrays: Sequence[View]) -> None:
         self.planned = planned
         shape = tuple(axis.extent for axis in planned.problem.kept)
         self.results = [np.empty(shape, r.dtype.to_numpy()) for r in planned.traced.results]
-        pointers = [a.__array_interface__["data"][0] for a in arrays]
+        pointers = [a.address for a in arrays]
         addresses = [pointers[which] + offset for which, offset in input_offsets(planned, arrays)]
         addresses += [0] * planned.traced.uses_index
         for result, array in zip(planned.traced.results, self.results, strict=True):

@@ -16,7 +16,9 @@ from axisfold.tensor.trace import TilePass, Traced
 
 # Facts that are changed together at most to find out what a rule is waiting for.
 _MOST_CHANGES: Final = 3
-_STEPS: Final = {"unit": "one element", "two": "two elements", "zero": "nothing", "any": "any stride"}
+_STEPS: Final = {
+    "unit": "one element", "two": "two elements", "zero": "nothing", "any": "any stride",
+}  # fmt: skip
 # Names of size classes, of CPUs and of GPUs.
 _RUNS: Final = ("short", "moderate", "middle", "row", "long", "shallow", "deep")
 _OUTPUTS: Final = ("few", "many", "narrow")

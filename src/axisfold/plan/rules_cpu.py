@@ -19,6 +19,12 @@ from axisfold.tensor.trace import Traced
 
 ROW_RUN: Final = 512
 
+# What axisfold.tune() tries; the defaults are those of the schedules.
+_CHUNKS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17)
+_CHUNK_ROWS: Final = (8, 32, 128)
+_TILES: Final = (1 << 13, 1 << 15, 1 << 16, 1 << 17)
+_FEW: Final = (1, 2, 4, 8)
+
 
 def _general(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """One element after the other; correct for every layout and every reducer."""
@@ -46,6 +52,7 @@ RULES: Final = (
         "read from the first-level cache by plain vector reductions",
         rows.tiled_row,
         ROW_RUN,
+        parameters={"tile_rows": (128, 256, 512, 1024, 2048), "chunk_rows": _CHUNK_ROWS},
     ),
     Rule(
         "long_row",
@@ -53,6 +60,7 @@ RULES: Final = (
         "a long contiguous run is folded: threads share chunks of it, and a chunk is read in "
         "several places at once, because one stream of loads does not reach the speed of memory",
         rows.long_row,
+        parameters={"chunk": _CHUNKS, "streams": _FEW},
     ),
     Rule(
         "full",
@@ -60,6 +68,7 @@ RULES: Final = (
         "everything is folded and memory is contiguous: several vectors of partial states in "
         "registers read one row, in chunks that threads share",
         rows.full,
+        parameters={"chunk": _CHUNKS, "chunk_rows": _CHUNK_ROWS, "vectors": _FEW},
     ),
     Rule(
         "row",
@@ -67,6 +76,7 @@ RULES: Final = (
         "the folded axis is contiguous: a few rows are folded at a time, each by vectors of "
         "partial states in registers; threads share the rows",
         rows.rows,
+        parameters={"rows": _FEW},
     ),
     Rule(
         "shallow_column",
@@ -74,6 +84,7 @@ RULES: Final = (
         "the kept axis is contiguous and few rows are folded: the states of a few vectors of "
         "columns stay in registers; threads share the columns",
         columns.shallow_column,
+        parameters={"vectors": _FEW},
     ),
     Rule(
         "column_parts",
@@ -81,6 +92,7 @@ RULES: Final = (
         "the kept axis is contiguous, and there are many more rows than columns: threads share "
         "parts of the rows, each folded into a tile of states in cache, and fold the parts",
         columns.column_parts,
+        parameters={"parts": (4, 16, 64), "tile_bytes": _TILES, "streams": _FEW},
     ),
     Rule(
         "column",
@@ -88,6 +100,7 @@ RULES: Final = (
         "the kept axis is contiguous: lanes stand for columns, and a tile of states stays in "
         "cache while rows stream past it; threads share the tiles",
         columns.column,
+        parameters={"tile_bytes": _TILES, "streams": _FEW},
     ),
     Rule(
         "general",

@@ -20,11 +20,11 @@ TILE_BYTES: Final = 1 << 16
 PARTS: Final = 16
 
 
-def _tile(traced: Traced, target: Target) -> int:
+def _tile(traced: Traced, target: Target, tile_bytes: int) -> int:
     """Return the columns of a tile."""
     width = lanes(traced.combiner, target)
     field_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
-    return max(TILE_BYTES // field_bytes // width, 1) * width
+    return max(tile_bytes // field_bytes // width, 1) * width
 
 
 def _stream_rows(stage: Stage, column: Axis, row: Axis, folds: Sequence[Axis], width: int) -> None:
@@ -43,29 +43,46 @@ def _by_vectors(stage: Stage, axis: Axis, factor: int, width: int) -> Axis:
     return outer
 
 
-def column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def column(
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    *,
+    tile_bytes: int = TILE_BYTES,
+    streams: int = STREAMS,
+) -> None:
     """Tiles of columns, which threads share."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     width = lanes(traced.combiner, target)
     *others, last = result.op.axis
-    outer = _by_vectors(result, last, _tile(traced, target), width)
+    outer = _by_vectors(result, last, _tile(traced, target, tile_bytes), width)
     state.compute_at(result, share(result, [*others, outer]))
     *others, last = state.op.reduce_axis
-    row, rest = state.split(last, nparts=STREAMS)
+    row, rest = state.split(last, nparts=streams)
     _stream_rows(state, state.op.axis[-1], row, [*others, rest], width)
 
 
-def column_parts(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def column_parts(
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    *,
+    parts: int = PARTS,
+    tile_bytes: int = TILE_BYTES,
+    streams: int = STREAMS,
+) -> None:
     """Tiles of columns and parts of the rows, which threads share; then the parts are folded."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     width = lanes(traced.combiner, target)
-    run, _ = state.split(state.op.reduce_axis[-1], nparts=PARTS * STREAMS)
-    part, _ = state.split(run, factor=STREAMS)
+    run, _ = state.split(state.op.reduce_axis[-1], nparts=parts * streams)
+    part, _ = state.split(run, factor=streams)
     partial: Any = s.rfactor(graph.state, part)
     stage = s[first(partial)]
     part, *kept = stage.op.axis
     *others, row, rest = stage.op.reduce_axis
-    tile, inner = stage.split(kept[-1], factor=_tile(traced, target))
+    tile, inner = stage.split(kept[-1], factor=_tile(traced, target, tile_bytes))
     stage.reorder(part, *kept[:-1], tile, *others, rest, inner, row)
     _stream_rows(stage, inner, row, [*others, rest], width)
     stage.parallel(part)
@@ -74,12 +91,14 @@ def column_parts(s: Schedule, graph: Graph, traced: Traced, target: Target) -> N
     _few_rows(result, state, share(result, [*others, outer]), width)
 
 
-def shallow_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def shallow_column(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, vectors: int | None = None
+) -> None:
     """A few vectors of columns at a time: their states live in registers."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     width = lanes(traced.combiner, target)
     *others, last = result.op.axis
-    many = accumulators(traced.combiner, target)
+    many = accumulators(traced.combiner, target) if vectors is None else vectors
     outer = _by_vectors(result, last, many * width, width)
     _few_rows(result, state, share(result, [*others, outer]), width)
 

@@ -37,46 +37,59 @@ def parts(s: Schedule, graph: Graph, chunk: int) -> tuple[Any, Stage, Axis | Non
     return partial, s[first(partial)], None
 
 
-def full(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def full(
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    *,
+    chunk: int = CHUNK,
+    chunk_rows: int = CHUNK_ROWS,
+    vectors: int | None = None,
+) -> None:
     """Lanes along the row, several vectors side by side, in chunks."""
     is_flat = len(s[graph.state[0]].op.reduce_axis) == 1
-    tensors, parent, at = parts(s, graph, CHUNK if is_flat else CHUNK_ROWS)
-    fold_by_lanes(
-        s,
-        tensors,
-        parent,
-        at,
-        lanes(traced.combiner, target),
-        accumulators(traced.combiner, target),
-    )
+    tensors, parent, at = parts(s, graph, chunk if is_flat else chunk_rows)
+    many = accumulators(traced.combiner, target) if vectors is None else vectors
+    fold_by_lanes(s, tensors, parent, at, lanes(traced.combiner, target), many)
 
 
-def long_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def long_row(
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    *,
+    chunk: int = CHUNK,
+    streams: int | None = None,
+) -> None:
     """Chunks of the last folded axis, each read by several streams at once."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    chunk, _ = state.split(state.op.reduce_axis[-1], factor=CHUNK)
-    partial: Any = s.rfactor(graph.state, chunk, factor_axis=-1)
+    outer, _ = state.split(state.op.reduce_axis[-1], factor=chunk)
+    partial: Any = s.rfactor(graph.state, outer, factor_axis=-1)
     state.compute_at(result, share(result, result.op.axis))
     stage = s[first(partial)]
-    many = accumulators(traced.combiner, target)
+    many = accumulators(traced.combiner, target) if streams is None else streams
     fold_by_lanes(s, partial, stage, None, lanes(traced.combiner, target), many, streams=True)
 
 
-def rows(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def rows(s: Schedule, graph: Graph, traced: Traced, target: Target, *, rows: int = ROWS) -> None:
     """A few rows at a time: each is a stream of its own."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     *others, last = result.op.axis
-    outer, row = result.split(last, factor=ROWS)
+    outer, row = result.split(last, factor=rows)
     result.vectorize(row)
     loop = share(result, [*others, outer])
     state.compute_at(result, loop)
-    many = max(accumulators(traced.combiner, target) // ROWS, 1)
-    fold_by_lanes(s, graph.state, result, loop, lanes(traced.combiner, target), many, rows=ROWS)
+    many = max(accumulators(traced.combiner, target) // rows, 1)
+    fold_by_lanes(s, graph.state, result, loop, lanes(traced.combiner, target), many, rows=rows)
 
 
-def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def tiled_row(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int = CHUNK_ROWS
+) -> None:
     """A run of the row at a time: each pass over it by lanes, from the first-level cache."""
-    tensors, _, at = parts(s, graph, CHUNK_ROWS)
+    tensors, _, at = parts(s, graph, chunk_rows)
     state = s[first(tensors)]
     if at is None:
         share(state, state.op.axis)
