@@ -180,5 +180,5 @@ def _measured(
     times = take_times(call, kernel, config.threads, repeats, lambda t: predicted >= GOOD * t)
     notes: tuple[str, ...] = ()
     if predicted < GOOD * times.call:
-        notes = tuple(time_notes(times, explanation.traffic, limit, one))
+        notes = time_notes(times, explanation.traffic, limit, one)
     return replace(explanation, times=times, notes=notes)

@@ -18,7 +18,7 @@ _NOTABLE: Final = 0.2
 _FASTER_IN_CACHE: Final = 1.25
 
 
-def time_notes(times: Times, traffic: Traffic, limit: ReadLimit, one: ReadLimit) -> Iterator[str]:
+def time_notes(times: Times, traffic: Traffic, limit: ReadLimit, one: ReadLimit) -> tuple[str, ...]:
     """Return what the time beyond the limit is spent on, a line for each cause.
 
     Parameters
@@ -30,6 +30,11 @@ def time_notes(times: Times, traffic: Traffic, limit: ReadLimit, one: ReadLimit)
     limit, one
         How fast all threads, and one thread, read memory.
     """
+    found = tuple(_causes(times, traffic, limit, one))
+    return found or ("no cause stands out: other work on this machine may be one",)
+
+
+def _causes(times: Times, traffic: Traffic, limit: ReadLimit, one: ReadLimit) -> Iterator[str]:
     outside = times.call - times.kernel
     if outside > _NOTABLE * times.call:
         yield (
