@@ -14,7 +14,7 @@ from axisfold.errors import UnsupportedError
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import device, legible, threads
-from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays
+from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays, host_arrays
 from axisfold.runtime.cpu import Effort, MachineCode, assembly, compile_llvm, object_key
 from axisfold.runtime.cuda.call import Version
 from axisfold.runtime.cuda.function import CudaFunction, this_arch
@@ -119,10 +119,10 @@ class Compiled:
 
 @dataclass(slots=True)
 class Function(NotPickled):
-    """A compiled schedule; call it with NumPy arrays, outputs are written in place.
+    """A compiled schedule; call it with arrays on the host, outputs are written in place.
 
-    Arrays may have any strides.  Those that do not fit the layout the tensors declare run
-    through a second version of the kernel that assumes nothing.
+    Arrays may be of any library and have any strides.  Those that do not fit the layout the tensors
+    declare run through a second version of the kernel that assumes nothing.
     """
 
     declared: Compiled
@@ -142,8 +142,9 @@ class Function(NotPickled):
         """Return the machine code as text."""
         return self.declared.assembly()
 
-    def __call__(self, *arrays: Any) -> None:
+    def __call__(self, *given: Any) -> None:
         """Run on arrays in the order of ``args``; see :mod:`axisfold.runtime.binding`."""
+        arrays = host_arrays(self.ir, given)
         extents = check_arrays(self.ir, arrays)
         compiled = self.declared
         try:
@@ -232,7 +233,7 @@ def build(
     Returns
     -------
     Function
-        Call it with one NumPy array for each of ``args``.  Extents are bound from shapes.
+        Call it with one array for each of ``args``.  Extents are bound from shapes.
         For target ``"c"`` a :class:`CSource`, of which ``source()`` is the program; for ``"sim"``
         a :class:`axisfold.runtime.simulated.SimFunction`; for ``"cuda"`` a
         :class:`axisfold.runtime.cuda.function.CudaFunction`, which takes device arrays.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binding NumPy arrays to a kernel's parameters: checks, extents, strides, addresses."""
+"""Binding host arrays to a kernel's parameters: checks, extents, strides, addresses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from axisfold.errors import ArgumentError, DTypeError, InternalError, ShapeError
-from axisfold.interop.libraries import is_on_gpu
+from axisfold.interop.dlpack import has_dlpack
+from axisfold.interop.libraries import library_of
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Facts
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
@@ -26,8 +27,57 @@ class LayoutMismatch(Exception):
     """An array does not have the layout that the kernel was compiled for."""
 
 
+def host_arrays(kernel: Kernel, arrays: Sequence[Any]) -> Sequence[Array]:
+    """Return NumPy arrays of the same memory as host arrays of any library.
+
+    Raises
+    ------
+    ArgumentError
+        ``A201``: wrong number of arguments; ``A202``: not an array, or one without plain memory;
+        ``A208``: in a GPU's memory; ``A215``: a tensor that is part of a gradient.
+    DTypeError
+        ``D201``: wrong dtype.
+    """
+    check_count(kernel, arrays)
+    if all(type(array) is np.ndarray for array in arrays):
+        return arrays
+    return [
+        _host_array(f"argument {position} ({buffer.name})", buffer, array, buffer in kernel.outputs)
+        for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True))
+    ]
+
+
+def _host_array(label: str, buffer: Buffer, array: Any, is_output: bool) -> Array:
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{label} is a masked array, and the kernel would not see its mask.",
+            code="A202",
+            hint="Pass .filled(value), or fold .compressed().",
+        )
+    if isinstance(array, np.ndarray):
+        return array
+    library = library_of(array)
+    if library.is_on_gpu(array):
+        raise ArgumentError(
+            f"{label} is in the memory of a GPU, but the function was built for the CPU.",
+            code="A208",
+            hint="Copy it to the host, as by x.cpu() or cupy.asnumpy(x), or build for 'cuda'.",
+        )
+    if isinstance(array, np.generic) or not has_dlpack(array):
+        raise ArgumentError(
+            f"{label} is a {type(array).__name__}, not a NumPy array.",
+            code="A202",
+            hint="Convert it with numpy.asarray.",
+        )
+    view = library.view(label, array, 0)
+    check_dtype(label, buffer, view.dtype, is_output=is_output)
+    shadow = view.shadow
+    # NumPy's own dtypes do not say what these elements are.
+    return shadow.view(buffer.dtype.stored) if shadow.dtype.kind == "V" else shadow
+
+
 def check_arrays(
-    kernel: Kernel, arrays: Sequence[Any], *, of_right_dtype: bool = False
+    kernel: Kernel, arrays: Sequence[Array], *, of_right_dtype: bool = False
 ) -> dict[Var, int]:
     """Check everything but layouts, and return the values of the extents.
 
@@ -43,19 +93,16 @@ def check_arrays(
     Raises
     ------
     ArgumentError
-        ``A201``: wrong number of arguments; ``A202``: not an array; ``A204``: read-only output;
-        ``A205``: an output overlaps another argument or itself; ``A208``: in a GPU's memory.
+        ``A204``: read-only output; ``A205``: an output overlaps another argument or itself.
     DTypeError
         ``D201``: wrong dtype.
     ShapeError
         ``A203``: wrong rank; ``A206``: wrong extent; ``A207``: an extent that is no multiple of
         the declared divisor.
     """
-    check_count(kernel, arrays)
     extents: dict[Var, int] = {}
     for position, (buffer, array) in enumerate(zip(kernel.params, arrays, strict=True)):
         label = f"argument {position} ({buffer.name})"
-        _check_kind(label, array)
         if not of_right_dtype and not buffer.dtype.is_of(array.dtype):
             given = str(array.dtype) if array.dtype.isnative else array.dtype.str
             check_dtype(label, buffer, given, is_output=buffer in kernel.outputs)
@@ -99,27 +146,6 @@ def check_dtype(label: str, buffer: Buffer, given: str, *, is_output: bool) -> N
             f"{label} has dtype {given}, but the kernel was built for {buffer.dtype}.",
             code="D201",
             hint="Pass an array of that dtype." if is_output else hint,
-        )
-
-
-def _check_kind(label: str, array: Any) -> None:
-    if is_on_gpu(array):
-        raise ArgumentError(
-            f"{label} is in the memory of a GPU, but the function was built for the CPU.",
-            code="A208",
-            hint="Copy it to the host, as by x.cpu() or cupy.asnumpy(x), or build for 'cuda'.",
-        )
-    if not isinstance(array, np.ndarray):
-        raise ArgumentError(
-            f"{label} is a {type(array).__name__}, not a NumPy array.",
-            code="A202",
-            hint="Convert it with numpy.asarray.",
-        )
-    if isinstance(array, np.ma.MaskedArray):
-        raise ArgumentError(
-            f"{label} is a masked array, and the kernel would not see its mask.",
-            code="A202",
-            hint="Pass .filled(value), or fold .compressed().",
         )
 
 

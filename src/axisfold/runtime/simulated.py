@@ -10,7 +10,13 @@ from typing import Any
 from axisfold import sim
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
-from axisfold.runtime.binding import LayoutMismatch, bind_layout, carry_over, check_arrays
+from axisfold.runtime.binding import (
+    LayoutMismatch,
+    bind_layout,
+    carry_over,
+    check_arrays,
+    host_arrays,
+)
 from axisfold.sim.observer import Observer
 from axisfold.target import Target
 
@@ -29,7 +35,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class SimFunction:
-    """A schedule that the simulator runs; call it with NumPy arrays, outputs are in place.
+    """A schedule that the simulator runs; call it with arrays on the host, outputs are in place.
 
     Attributes
     ----------
@@ -57,13 +63,13 @@ class SimFunction:
         """Return the text of the program of launches."""
         return str(self.device)
 
-    def __call__(self, *arrays: Any, seed: int = 0, observer: Observer | None = None) -> None:
+    def __call__(self, *given: Any, seed: int = 0, observer: Observer | None = None) -> None:
         """Run on arrays in the order of ``args``.
 
         Parameters
         ----------
-        arrays
-            One NumPy array for each argument.
+        given
+            One array for each argument, on the host.
         seed
             Chooses the order in which blocks run.
         observer
@@ -74,6 +80,7 @@ class SimFunction:
         SimulationError
             What a GPU would let pass: see :func:`axisfold.sim.machine.run`.
         """
+        arrays = host_arrays(self.ir, given)
         extents = check_arrays(self.ir, arrays)
         program = self.declared
         try:
