@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import re
 import sys
@@ -20,7 +21,7 @@ from axisfold.config import config
 
 def _arguments(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("what", choices=["cpu"])
+    parser.add_argument("what", choices=["cpu", "gpu"])
     parser.add_argument("--only", default="", help="regular expression that names must contain")
     parser.add_argument(
         "--group", default="memory,small", help="of memory, small, curve (default: memory,small)"
@@ -31,6 +32,7 @@ def _arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--no-check", action="store_true", help="do not check values")
     parser.add_argument("--json", type=Path, help="write the figures to a file")
+    parser.add_argument("--peer-rates", type=Path, help="GB/s of other libraries, as JSON (gpu)")
     parser.add_argument("--svg", type=Path, help="write the chart to a file")
     return parser.parse_args(given)
 
@@ -38,6 +40,14 @@ def _arguments(given: list[str]) -> argparse.Namespace:
 def main(given: list[str]) -> int:
     """Measure and print; the status is 1 if a value of axisfold's is wrong."""
     options = _arguments(given)
+    if options.what == "gpu":
+        groups = options.group.split(",")
+        gpu = importlib.import_module("benchmarks.gpu")  # needs PyTorch and CuPy
+        return int(
+            gpu.main(
+                options, lambda name, group: group in groups and bool(re.search(options.only, name))
+            )
+        )
     prepare(options.threads)
     wanted = tuple(n for n in options.peers.split(",") if n in NAMES)
     peers = installed(options.threads, wanted)

@@ -12,6 +12,15 @@ from axisfold.errors import UnsupportedError
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 _SHARED_KIB: Final = {75: 64, 80: 163, 87: 163, 90: 227, 100: 227, 103: 227, 110: 227}
 _LEAST_SHARED_KIB: Final = 99
+# Of the largest card of an architecture: what a program is planned for where no card is at hand.
+_MULTIPROCESSORS: Final = {
+    75: 72, 80: 108, 86: 84, 87: 16, 89: 142, 90: 132, 100: 148, 103: 160, 110: 20, 120: 188,
+}  # fmt: skip
+_USUAL_MULTIPROCESSORS: Final = 108
+_L2_MIB: Final = {75: 6, 80: 40, 86: 6, 87: 4, 89: 96, 90: 50, 100: 126, 103: 126, 120: 128}
+_LEAST_L2_MIB: Final = 4
+_SM_THREADS: Final = {75: 1024, 80: 2048, 90: 2048, 100: 2048, 103: 2048}
+_LEAST_SM_THREADS: Final = 1536
 _FIRST_ARCH: Final = 75
 _FIRST_WITH_CLUSTERS: Final = 90
 _ARCH: Final = re.compile(r"sm_(\d{2,3})[af]?")
@@ -39,6 +48,10 @@ class Target:
         Blocks of a cluster.
     shared_bytes
         Shared memory of a block.
+    multiprocessors, l2_bytes
+        Multiprocessors of the card, and bytes of its second-level cache.
+    sm_threads
+        Threads that a multiprocessor holds at once.
 
     Raises
     ------
@@ -54,6 +67,9 @@ class Target:
     max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     max_cluster: int = 0
     shared_bytes: int = 0
+    multiprocessors: int = 0
+    l2_bytes: int = 0
+    sm_threads: int = 0
 
     def __post_init__(self) -> None:
         number = _arch_number(self.arch) if self.kind == "cuda" and self.arch else 0
@@ -63,6 +79,9 @@ class Target:
             "vector_bytes": 16 if self.has_threads else 64,
             "max_cluster": 8 if known >= _FIRST_WITH_CLUSTERS else 1,
             "shared_bytes": _SHARED_KIB.get(known, _LEAST_SHARED_KIB) << 10,
+            "multiprocessors": _MULTIPROCESSORS.get(known, _USUAL_MULTIPROCESSORS),
+            "l2_bytes": _L2_MIB.get(known, _LEAST_L2_MIB) << 20,
+            "sm_threads": _SM_THREADS.get(known, _LEAST_SM_THREADS),
         }
         for name, value in own.items():
             if not getattr(self, name):

@@ -21,7 +21,7 @@ step  lines   active  banks  0 1 2 3  what
 def test_the_program(command):
     out = command(*SUM, "--shape", "4,600").out
     marks = [
-        "# plan\nrule row_warp: ",
+        "# plan\nrule short_row: ",
         "# schedule\n",
         "# loop IR\n",
         "# device program\n",
@@ -56,8 +56,8 @@ def test_threads_are_as_many_as_elements_unless_said(command):
 
 def test_the_planners_own_schedule(command):
     out = command(*SUM, "--shape", "16,100", "--trace").out
-    assert out.startswith("row_warp_fold, launch row_warp_fold_kernel0: warp shuffles\n")
-    assert "256 threads (32 x 8 x 1)" in out
+    assert out.startswith("short_row_fold, launch short_row_fold_kernel0: warp shuffles\n")
+    assert "256 threads (16 x 16 x 1)" in out
 
 
 @pytest.mark.parametrize("op", ["mean", "argmax", "var", "min,max", "norm"])

@@ -3,32 +3,33 @@
 
 import numpy as np
 import pytest
-from fold_support import agree, elements, expected
+from fold_support import agree, elements, expected, simulated
 from fold_support.simulated import fold_in_sim
 
 import axisfold
 from axisfold import te
 from axisfold.api.catalog import CATALOG
-from axisfold.plan import planner, rules_cuda
+from axisfold.plan import planner, sizes_gpu
+from axisfold.target import Target
 
 # rule -> shape and axis that it is chosen for; lengths end in tails
 CASES = {
-    "thread": ((7, 5), 1),
-    "row_warp": ((9, 100), 1),
-    "row_block": ((2, 2100), 1),
-    "row_split": ((2, 70_001), 1),
+    "short_row": ((9, 100), 1),
+    "row": ((6, 4100), 1),
+    "row_split": ((2, 9001), 1),
+    "thread_column": ((5, 70), 0),
     "column": ((70, 33), 0),
-    "column_split": ((70_001, 3), 0),
+    "column_split": ((1001, 36), 0),
 }
-SMALL = ("thread", "row_warp", "row_block", "column")
-SHARED = ("row_split", "column_split")
+SMALL = ("short_row", "thread_column", "column")
+LARGE = ("row", "row_split", "column_split")
 
 
 @pytest.fixture(autouse=True)
-def _short(monkeypatch):
-    """Fewer blocks share a fold, and folds are long sooner, so that a simulation is short."""
-    monkeypatch.setattr(rules_cuda, "PARTS", 6)
-    monkeypatch.setattr(rules_cuda, "COLUMN_PARTS", 5)
+def _small_card(monkeypatch):
+    """Six blocks are a wave of this card, so that simulations are short."""
+    monkeypatch.setattr(simulated, "TARGET", Target("sim", multiprocessors=3))
+    monkeypatch.setattr(sizes_gpu, "RESIDENT", 2)
     monkeypatch.setattr(planner, "_plans", {})
 
 
@@ -45,18 +46,18 @@ def test_catalogue(name, rule):
     check(name, elements(shape, "float32", name), axis, rule)
 
 
-@pytest.mark.parametrize("rule", SHARED)
+@pytest.mark.parametrize("rule", LARGE)
 @pytest.mark.parametrize("name", ["sum", "argmax", "var", "logsumexp"])
-def test_folds_that_blocks_share(name, rule):
+def test_large_folds(name, rule):
     shape, axis = CASES[rule]
     check(name, elements(shape, "float32", name), axis, rule, seed=1)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint16", "bool", "complex64"])
-@pytest.mark.parametrize("rule", ["row_warp", "column"])
+@pytest.mark.parametrize("rule", CASES)
 def test_dtypes(dtype, rule):
     shape, axis = CASES[rule]
-    for name in ("sum", "argmin") if rule == "column" else ("mean", "norm"):
+    for name in ("sum", "argmin") if "column" in rule else ("mean", "norm"):
         check(name, elements(shape, dtype, name), axis, rule)
 
 
@@ -120,7 +121,7 @@ def test_a_reducer_of_an_order(rule):
     x = elements(shape, "float32", "sum")
     found, [result] = fold_in_sim([x], [LAST], axis)
     assert np.array_equal(result, np.take(x, -1, axis))
-    assert found == rule.replace("column_split", "row_split").replace("column", "row_warp")
+    assert found == ("ordered_split" if rule == "row_split" else "ordered")
 
 
 def test_several_inputs_and_results():

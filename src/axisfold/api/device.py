@@ -70,7 +70,14 @@ class DeviceLaunch:
 @lru_cache
 def target_of(index: int) -> Target:
     """Return what programs for a device of this process are compiled for."""
-    return Target("cuda", arch=device(index).arch)
+    card = device(index)
+    return Target(
+        "cuda",
+        arch=card.arch,
+        multiprocessors=card.attribute("MULTIPROCESSOR_COUNT"),
+        l2_bytes=card.attribute("L2_CACHE_SIZE"),
+        sm_threads=card.attribute("MAX_THREADS_PER_MULTIPROCESSOR"),
+    )
 
 
 def bind_device(

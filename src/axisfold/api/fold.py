@@ -19,10 +19,11 @@ from axisfold.errors import (
 from axisfold.ir.build import cast
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
-from axisfold.plan.canonical import Inner, LoopAxis, Problem, canonicalize, size_class
+from axisfold.plan.canonical import Inner, LoopAxis, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import cpu_sizes
+from axisfold.plan.sizes_gpu import Inputs, classify, with_lanes
 from axisfold.target import Target
 from axisfold.tensor.trace import Member, Result, Traced, trace
 
@@ -109,18 +110,18 @@ def plan_fold(
     )
     kind, steps = problem.inner([a.itemsize for a in arrays])
     steps = tuple(_part_step(s, d, target) for d, s in zip(dtypes, steps, strict=True))
+    sizes, gpu = ("", "", 0), None
     if target.has_threads:
-        sizes = (*size_class(problem), 0)
+        of = Inputs(
+            tuple(a.itemsize for a in arrays),
+            tuple(_address(a) for a in arrays),
+            tuple(d.is_complex for d in dtypes),
+        )
+        gpu = classify(problem, kind, of, traced.combiner, target)
+        problem = with_lanes(problem, kind, gpu.lanes)
     else:
         sizes = cpu_sizes(problem, kind, steps, [a.itemsize for a in arrays])
-    layout = LayoutClass(
-        len(problem.kept),
-        len(problem.reduced),
-        kind,
-        steps,
-        *sizes,
-        is_aligned=target.has_threads,
-    )
+    layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu)
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced)
 
 
@@ -137,6 +138,13 @@ def _fitted(result: Result, dtype: DType) -> Result:
         return result
     part = DType("float", dtype.bits // 2) if dtype.is_complex else dtype
     return Result(result.name, dtype, tuple(cast(part, each) for each in result.parts))
+
+
+def _address(array: Any) -> int:
+    """Return where an array lies, as far as the alignment of its loads goes."""
+    if isinstance(array, np.ndarray):
+        return int(array.__array_interface__["data"][0])
+    return int(array.address)
 
 
 def input_offsets(planned: Planned, arrays: Sequence[Layout]) -> tuple[tuple[int, int], ...]:

@@ -87,6 +87,11 @@ class ArraySpec:
         """Bytes of an element."""
         return int(self.dtype.itemsize)
 
+    @property
+    def address(self) -> int:
+        """A multiple of everything, as that of an array that a library allocates is."""
+        return 0
+
     def allocate(self, fill: int) -> Array:
         """Return an array in memory of this layout, each element of which is ``fill``.
 

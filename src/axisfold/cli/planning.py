@@ -17,6 +17,7 @@ from axisfold.cli.errors import CommandError
 from axisfold.passes.teams import STYLES
 from axisfold.plan.planner import HOST, make_plan
 from axisfold.plan.rules_threads import threads_rule
+from axisfold.plan.sizes_gpu import GpuClass, without_lanes
 from axisfold.target import Target
 from axisfold.target import parse as parse_target
 
@@ -52,5 +53,10 @@ def by_threads(planned: Planned, threads: int | None, style: str | None) -> Plan
     if not 1 <= threads <= SIM.max_threads:
         raise CommandError(f"--threads {threads}: a block has 1 to {SIM.max_threads} threads.")
     rule = threads_rule(threads, style or "")
-    plan = make_plan(planned.traced, planned.plan.layout, SIM, rule)
-    return replace(planned, plan=plan)
+    found = planned.plan.layout
+    problem = without_lanes(planned.problem, found.inner_kind, found.lanes)
+    layout = replace(
+        found, kept=len(problem.kept), reduced=len(problem.reduced), gpu=GpuClass("row")
+    )
+    plan = make_plan(planned.traced, layout, SIM, rule)
+    return replace(planned, plan=plan, problem=problem)

@@ -28,11 +28,14 @@ class Facts:
         For each axis a divisor of its extent (1 where nothing is known); () for all ones.
     index_bits
         Width in which every extent and every flat offset fits.
+    stride_align
+        Bytes that divide every stride that is a variable; 1 promises nothing.
     """
 
     align: int = 0
     divisible: tuple[int, ...] = ()
     index_bits: Literal[32, 64] = 64
+    stride_align: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

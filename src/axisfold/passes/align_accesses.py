@@ -7,9 +7,9 @@ from typing import Final
 
 from axisfold.analysis.simplify import can_prove
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Expr, Load, Node, Ramp
+from axisfold.ir.expr import Expr, Load, Node, Ramp, Var
 from axisfold.ir.stmt import Kernel
-from axisfold.ir.walk import post_order, rewrite
+from axisfold.ir.walk import post_order, rewrite, substitute
 from axisfold.passes.rewriter import StmtRewriter
 
 # No vector register is wider.
@@ -44,12 +44,21 @@ class _Pass(StmtRewriter):
         if not isinstance(index, Ramp):
             return node
         unit = 1 if buffer.unit == "byte" else buffer.dtype.itemsize
+        base = substitute(index.base, _multiples(buffer))
         align = min(buffer.facts.align, WIDEST)
         while align > buffer.dtype.itemsize:
-            if can_prove((index.base % (align // unit)).equal(0), self.bounds):
+            if can_prove((base % (align // unit)).equal(0), self.bounds):
                 return Load(buffer, index, node.mask, align, node.cache)
             align //= 2
         return node
+
+
+def _multiples(buffer: Buffer) -> dict[Var, Expr]:
+    """Return the strides that are promised to be multiples, as such."""
+    step = buffer.facts.stride_align
+    if step == 1:
+        return {}
+    return {s: s * step for s in buffer.strides if isinstance(s, Var)}
 
 
 def _has_vector_load(expr: Expr) -> bool:

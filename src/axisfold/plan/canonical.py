@@ -8,10 +8,9 @@ which rule plans the kernel.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 Inner = Literal["unit", "two", "zero", "any"]
 
@@ -83,19 +82,6 @@ class Problem:
             known: dict[int, Inner] = {0: "zero", itemsize: "unit", 2 * itemsize: "two"}
             steps.append(known.get(stride, "any"))
         return kind, tuple(steps)
-
-
-# Elements that are folded into one: fewer than each of these are short, moderate, middle.
-RUNS: Final = {"short": 16, "moderate": 2048, "middle": 1 << 16}
-FEW_OUTPUTS: Final = 256
-
-
-def size_class(problem: Problem) -> tuple[str, str]:
-    """Return how long the folds are, and how many, as GPUs tell them apart."""
-    outputs = math.prod(axis.extent for axis in problem.kept)
-    elements = math.prod(axis.extent for axis in problem.reduced)
-    run = next((name for name, most in RUNS.items() if elements < most), "long")
-    return run, "few" if outputs < FEW_OUTPUTS else "many"
 
 
 def _reach(axis: LoopAxis) -> tuple[int, ...]:

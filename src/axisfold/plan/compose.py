@@ -12,6 +12,7 @@ from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
 from axisfold.plan.canonical import Inner
+from axisfold.plan.sizes_gpu import GpuClass
 from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
@@ -32,14 +33,13 @@ class LayoutClass:
     inner_steps
         How each input steps along it: by one element or two, not at all, or by any stride.
     run, outputs
-        How many elements are folded into each, and of how many, in the classes that the target's
-        rules tell apart (:func:`axisfold.plan.canonical.size_class`,
-        :func:`axisfold.plan.sizes_cpu.cpu_sizes`).
+        How many elements are folded into each, and of how many, in the classes that the rules of
+        CPUs tell apart (:func:`axisfold.plan.sizes_cpu.cpu_sizes`).
     width
         Extent of the innermost axis where the kernel is made for it: memory is then dense; 0
         elsewhere.
-    is_aligned
-        Every element lies at a multiple of its size.
+    gpu
+        What a GPU needs beside; None for CPUs.
     """
 
     kept: int
@@ -49,7 +49,17 @@ class LayoutClass:
     run: str = ""
     outputs: str = ""
     width: int = 0
-    is_aligned: bool = False
+    gpu: GpuClass | None = None
+
+    def constants(self) -> tuple[int, ...]:
+        """Return for each axis its constant extent, 0 where it is an argument."""
+        known = self.gpu.fixed if self.gpu is not None else ()
+        return (*(0,) * (self.kept + self.reduced - len(known)), *known)
+
+    @property
+    def lanes(self) -> int:
+        """Elements of one load, which are an axis of their own if there are several."""
+        return self.gpu.lanes if self.gpu is not None else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,8 @@ class Graph:
     tiles
         The reductions over short runs that the state is made of, in order; () if it folds
         elements.
+    layout
+        The layout class.
     """
 
     inputs: tuple[tuple[Tensor, ...], ...]
@@ -79,6 +91,23 @@ class Graph:
     state: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
     tiles: tuple[Tensor, ...] = ()
+    layout: LayoutClass | None = None
+
+    @property
+    def gpu(self) -> GpuClass:
+        """What the layout class tells a GPU."""
+        assert self.layout is not None  # noqa: S101  (the composer says it)
+        assert self.layout.gpu is not None  # noqa: S101  (rules for GPUs only ask)
+        return self.layout.gpu
+
+    @property
+    def lane(self) -> str:
+        """Name of the axis along which a load has several lanes; "" if it has one."""
+        layout = self.layout
+        if layout is None or layout.lanes == 1:
+            return ""
+        is_kept = layout.inner_kind == "kept"
+        return f"i{layout.kept - 1}" if is_kept else f"k{layout.reduced - 1}"
 
     @property
     def args(self) -> list[Tensor]:
@@ -93,12 +122,16 @@ class Composer:
     def __init__(self, traced: Traced, layout: LayoutClass) -> None:
         self.traced, self.layout = traced, layout
         # A full fold has one result: an axis of one element gives its stages a loop to stand in.
-        self.kept_extents: list[Expr] = [
-            size_var(f"n{i}", "int64") for i in range(layout.kept)
-        ] or [build.const(1, INT64)]
-        self.reduced_extents: list[Expr] = [
-            size_var(f"m{i}", "int64") for i in range(layout.reduced)
+        self.kept_extents: list[Expr] = [self._extent(f"n{i}", i) for i in range(layout.kept)] or [
+            build.const(1, INT64)
         ]
+        self.reduced_extents: list[Expr] = [
+            self._extent(f"m{i}", layout.kept + i) for i in range(layout.reduced)
+        ]
+
+    def _extent(self, name: str, position: int) -> Expr:
+        constant = self.layout.constants()[position]
+        return build.const(constant, INT64) if constant else size_var(name, "int64")
 
     def graph(self) -> Graph:
         """Return the plain computation: fold every element, then finalize."""
@@ -130,7 +163,8 @@ class Composer:
             for value in self.traced.initial
         )
         results = self.finalize(state, initial).outputs
-        return Graph(inputs, initial, index, state.outputs, results, tuple(tiles))
+        tensors = state.outputs
+        return Graph(inputs, initial, index, tensors, results, tuple(tiles), self.layout)
 
     def tiled_graph(self, rows: int) -> Graph:
         """Return the computation by tiles: each run of ``rows`` elements becomes one state.
@@ -194,21 +228,32 @@ class Composer:
         rank_shape = [*self._kept_shape(), *self.reduced_extents]
         found = []
 
-        def facts(element: Var) -> Facts:
-            # A GPU reads elements at multiples of their size only, and is given no others.
-            return Facts(align=element.dtype.itemsize if self.layout.is_aligned else 0)
-
         for position, parts in enumerate(self.traced.elements):
             strides = self._strides(position, len(rank_shape), parts[0].dtype.itemsize)
             found.append(
                 tuple(
                     placeholder(
-                        rank_shape, v.dtype, v.name, strides=strides, unit="byte", facts=facts(v)
+                        rank_shape,
+                        v.dtype,
+                        v.name,
+                        strides=strides,
+                        unit="byte",
+                        facts=self._facts(position, v),
                     )
                     for v in parts
                 )
             )
         return tuple(found)
+
+    def _facts(self, position: int, element: Var) -> Facts:
+        if self.layout.gpu is None:
+            return Facts(align=0)
+        # A GPU reads elements at multiples of their size only, and is given no others.
+        width = element.dtype.itemsize
+        if self.layout.lanes == 1 or self.layout.inner_steps[position] != "unit":
+            return Facts(align=width)
+        width *= self.layout.lanes
+        return Facts(align=width, stride_align=width)
 
     def _kept_shape(self) -> list[Expr]:
         return self.kept_extents if self.layout.kept else []
@@ -218,8 +263,10 @@ class Composer:
         inner = self.layout.kept - 1 if self.layout.inner_kind == "kept" else rank - 1
         step = self.layout.inner_steps[position]
         if step != "any":
-            elements = {"unit": 1, "two": 2, "zero": 0}[step]
-            strides[inner] = build.const(elements * itemsize, INT64)
+            own = {"unit": 1, "two": 2, "zero": 0}[step] * itemsize
+            strides[inner] = build.const(own, INT64)
+            if self.layout.lanes > 1:
+                strides[inner - 1] = build.const(own * self.layout.lanes, INT64)
         return strides
 
     def index_strides(self) -> Tensor | None:

@@ -7,11 +7,12 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.rule import Rule
+from axisfold.plan.sizes_gpu import Form
 from axisfold.tensor.trace import TilePass, Traced
 
 # Facts that are changed together at most to find out what a rule is waiting for.
@@ -19,8 +20,8 @@ _MOST_CHANGES: Final = 3
 _STEPS: Final = {
     "unit": "one element", "two": "two elements", "zero": "nothing", "any": "any stride",
 }  # fmt: skip
-# Names of size classes, of CPUs and of GPUs.
-_RUNS: Final = ("short", "moderate", "middle", "row", "long", "shallow", "deep")
+# Names of size classes, of CPUs.
+_RUNS: Final = ("short", "row", "long", "shallow", "deep")
 _OUTPUTS: Final = ("few", "many", "narrow")
 
 
@@ -63,6 +64,10 @@ def layout_text(layout: LayoutClass) -> str:
     facts += [f"innermost {layout.inner_kind}: {', '.join(layout.inner_steps)}"]
     facts += [f"runs: {layout.run}"] * bool(layout.run)
     facts += [f"results: {layout.outputs}"] * bool(layout.outputs)
+    if layout.gpu is not None:
+        gpu = layout.gpu
+        facts.append(f"loads of {gpu.lanes} elements, {gpu.team} threads and {gpu.parts} blocks")
+        facts += [f"constant extents: {gpu.fixed}"] * bool(gpu.fixed)
     return "; ".join(facts)
 
 
@@ -127,6 +132,12 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
         yield _Change("kept", 0, "no kept axis")
     else:
         yield _Change("kept", 1, "a kept axis")
+    if layout.gpu is not None:
+        for form in get_args(Form):
+            if form != layout.gpu.form:
+                gpu = replace(layout.gpu, form=form)
+                yield _Change("gpu", gpu, f"extents of a {form} (these are of a {layout.gpu.form})")
+        return
     for field, names, what in (("run", _RUNS, "folds"), ("outputs", _OUTPUTS, "results")):
         mine = getattr(layout, field)
         for name in names:

@@ -26,7 +26,6 @@ from axisfold.compat.tvm.topi.forms import (
 )
 from axisfold.ir.build import as_int
 from axisfold.ir.walk import post_order
-from axisfold.plan.canonical import FEW_OUTPUTS, RUNS
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.tensor import TensorLoad
 
@@ -42,6 +41,9 @@ PARTS: Final = 1024
 COLUMN_PARTS: Final = 64
 # Loads of a thread that are under way at once.
 UNROLL: Final = 4
+# Elements that are folded into one: fewer than each of these are short, moderate, middle.
+SHORT, MODERATE, MIDDLE = 16, 2048, 1 << 16
+FEW_OUTPUTS: Final = 256
 
 
 def schedule_injective(outs: Any) -> te.Schedule:
@@ -166,13 +168,13 @@ def _reduction(s: te.Schedule, state: Stage, result: Stage) -> None:
     reduction: Any = state.reduction
     folded = element_count(state.op.reduce_axis)
     results = element_count(state.op.axis)
-    is_short = folded is not None and folded < RUNS["short"]
+    is_short = folded is not None and folded < SHORT
     # Threads that share a fold would each count a start.
     if is_short or reduction.init or not is_box(state.op.reduce_axis):
         _attach(state, result, _by_threads(result))
         return
     is_column = steps_along_kept(state) and not reduction.combiner.is_ordered
-    is_long = folded is None or folded >= RUNS["middle"]
+    is_long = folded is None or folded >= MIDDLE
     if is_long and results is not None and results < FEW_OUTPUTS:
         _over_blocks(s, state, result, is_column)
     else:
@@ -200,7 +202,7 @@ def _in_block(state: Stage, result: Stage, is_column: bool, axes: Sequence[te.Ax
 
 def _fits_warp(axes: Sequence[te.Axis]) -> bool:
     count = element_count(axes)
-    return count is not None and count < RUNS["moderate"]
+    return count is not None and count < MODERATE
 
 
 def _over_blocks(s: te.Schedule, state: Stage, result: Stage, is_column: bool) -> None:

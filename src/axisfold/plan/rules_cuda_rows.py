@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules for GPUs where the innermost axis is folded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axisfold.ir import build
+from axisfold.plan.compose import Graph
+from axisfold.plan.schedules_gpu import bind, first, fused, named
+from axisfold.plan.sizes_gpu import BLOCK, UNROLL
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.target import Target
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.trace import Traced
+
+
+def row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Give each row a block."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    block = fused(result, result.op.axis)
+    bind(result, block, "blockIdx.x")
+    state.compute_at(result, block)
+    state.set_scope("local")
+    _fold(s, graph, graph.state, BLOCK, UNROLL)
+
+
+def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Give each row a team of threads, and a block as many rows as it has teams."""
+    team = graph.gpu.team
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    rows = fused(result, result.op.axis)
+    block, place = result.split(rows, factor=max(BLOCK // team, 1))
+    bind(result, block, "blockIdx.x")
+    bind(result, place, "threadIdx.y" if team > 1 else "threadIdx.x")
+    state.compute_at(result, place)
+    state.set_scope("local")
+    units = 1
+    for axis in state.op.reduce_axis:
+        units *= build.as_int(axis.extent) or 1
+    steps = -(-units // graph.gpu.lanes // team)
+    _fold(s, graph, graph.state, team, max(steps, 1))
+
+
+def row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Share each row among blocks, which take turns; the last of them folds what they left."""
+    gpu = graph.gpu
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    lane = named(state, graph.lane)
+    units = fused(state, [a for a in state.op.reduce_axis if a is not lane])
+    _, turn = state.split(units, factor=BLOCK * UNROLL * gpu.parts)
+    part, _ = state.split(turn, factor=BLOCK * UNROLL)
+    partials: Any = s.rfactor(graph.state, part)
+    partial = s[first(partials)]
+    _fold(s, graph, partials, BLOCK, UNROLL)
+    part, *kept = partial.op.axis
+    output = fused(partial, kept)
+    partial.reorder(output, part)
+    bind(partial, output, "blockIdx.y")
+    bind(partial, part, "blockIdx.x")
+    output = fused(result, result.op.axis)
+    bind(result, output, "blockIdx.y")
+    state.compute_at(result, output)
+    state.set_scope("local")
+    _, thread = state.split(state.op.reduce_axis[0], factor=BLOCK)
+    bind(state, thread, "threadIdx.x")
+    result.last_block(partial)
+
+
+def _fold(s: Schedule, graph: Graph, tensors: Any, team: int, unroll: int) -> None:
+    """Fold a stage by ``team`` threads, each with ``unroll`` loads under way.
+
+    Each lane of a load has a state of its own; a thread folds its lanes in the end, and then the
+    threads fold theirs.
+    """
+    stage = s[first(tensors)]
+    if team > 1:
+        _, rest = _turns(graph, stage, unroll * team)
+        _, thread = stage.split(rest, factor=team)
+        tensors = s.rfactor(tensors, thread)
+        bind(stage, stage.op.reduce_axis[0], "threadIdx.x")
+        parent, at = stage, stage.op.reduce_axis[0]
+        stage = s[first(tensors)]
+        stage.compute_at(parent, at)
+    lane = named(stage, graph.lane)
+    if lane is None:
+        step = stage.op.reduce_axis[-1] if team > 1 else _turns(graph, stage, unroll)[1]
+        stage.unroll(step)
+        return
+    lanes = s[first(s.rfactor(tensors, lane, factor_axis=-1))]
+    stage.unroll(stage.op.reduce_axis[0])
+    if team > 1:
+        lanes.compute_at(stage, stage.op.axis[-1])
+        turn, step = lanes.op.reduce_axis
+    else:
+        assert stage.attachment is not None  # noqa: S101  (a thread's row is inside of one)
+        lanes.compute_at(stage.attachment.stage, stage.attachment.axis)
+        turn, step = _turns(graph, lanes, unroll)
+    lanes.reorder(turn, step, lanes.op.axis[-1])
+    lanes.unroll(step)
+    lanes.vectorize(lanes.op.axis[-1])
+
+
+def _turns(graph: Graph, stage: Stage, size: int) -> tuple[Axis, Axis]:
+    """Return the loop over turns of ``size`` loads, and the one over the loads of a turn."""
+    lane = named(stage, graph.lane)
+    folded = [a for a in stage.op.reduce_axis if a is not lane]
+    if graph.gpu.parts > 1:  # blocks take turns already
+        return folded[0], folded[1]
+    return stage.split(fused(stage, folded), factor=size)

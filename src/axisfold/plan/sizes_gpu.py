@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a GPU kernel is specialised for: lanes of a load, threads and blocks of a fold.
+
+All of it is bounded in number: lanes are powers of two up to 16 bytes, threads of a row powers of
+two up to a block, blocks powers of two up to one wave of the card; extents become constants only
+in short rows and narrow columns, whose rules say so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from axisfold.ir.combiner import Combiner
+from axisfold.plan.canonical import LoopAxis, Problem
+from axisfold.target import Target
+
+# Bytes of the longest load of a thread, and of the states that its lanes may hold.
+LOAD_BYTES: Final = 16
+STATE_BYTES: Final = 256
+# Threads of a block, and loads of a thread that are under way at once.
+BLOCK: Final = 256
+UNROLL: Final = 4
+WARP: Final = 32
+# Blocks of BLOCK threads on a multiprocessor in one wave: 64 registers for each thread.
+RESIDENT: Final = 4
+# Rows up to this many elements are compiled for their length.
+SHORT_ROW: Final = 4096
+# Steps of a thread over a short row, all written out.
+MOST_STEPS: Final = 16
+# Vectors of columns side by side in a block, and rows of threads.
+TILE: Final = 32
+# Folds of columns up to this length are not shared by threads.
+FEW_ROWS: Final = 16
+
+Form = Literal[
+    "row", "row_split", "short_row", "column", "column_split", "thread_column",
+    "ordered", "ordered_split",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GpuClass:
+    """What a kernel for GPUs is compiled for beside the kinds of its axes.
+
+    Attributes
+    ----------
+    form
+        Which rule takes it.
+    lanes
+        Elements of one load, side by side on the innermost axis.
+    team
+        Threads of a block that fold one element of the result together.
+    parts
+        Blocks that share one fold.
+    fixed
+        Constant extents of the last axes.
+    """
+
+    form: Form
+    lanes: int = 1
+    team: int = 1
+    parts: int = 1
+    fixed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the lanes of a load depend on.
+
+    Attributes
+    ----------
+    itemsizes
+        Bytes of an element of each input.
+    addresses
+        Of the first elements, as far as alignment goes.
+    is_split
+        Whether an element's real components are loaded one by one.
+    """
+
+    itemsizes: tuple[int, ...]
+    addresses: tuple[int, ...]
+    is_split: tuple[bool, ...]
+
+
+def lanes_of(problem: Problem, inputs: Inputs, state_bytes: int) -> int:
+    """Return the elements of one load: a power of two that all of the layout divides by."""
+    kind, steps = problem.inner(inputs.itemsizes)
+    axis = (problem.kept if kind == "kept" else problem.reduced)[-1]
+    if "unit" not in steps or "any" in steps or any(inputs.is_split):
+        return 1
+    widest = max(s for s, step in zip(inputs.itemsizes, steps, strict=True) if step == "unit")
+    most = max(STATE_BYTES // state_bytes, 1)
+    lanes = min(max(LOAD_BYTES // widest, 1), 1 << most.bit_length() - 1)
+    while lanes > 1 and not _divides(lanes, axis, problem, inputs):
+        lanes //= 2
+    return lanes
+
+
+def _divides(lanes: int, axis: LoopAxis, problem: Problem, inputs: Inputs) -> bool:
+    if axis.extent % lanes:
+        return False
+    for which, itemsize in enumerate(inputs.itemsizes):
+        if axis.strides[which] == 0:
+            continue
+        width = lanes * itemsize
+        others = [a.strides[which] for a in (*problem.kept, *problem.reduced) if a is not axis]
+        if (inputs.addresses[which] + problem.offsets[which]) % width:
+            return False
+        if any(stride % width for stride in others):
+            return False
+    return True
+
+
+def with_lanes(problem: Problem, kind: str, lanes: int) -> Problem:
+    """Return the problem with ``lanes`` neighbours of its innermost axis as one axis more."""
+    if lanes == 1:
+        return problem
+    axes = problem.kept if kind == "kept" else problem.reduced
+    *others, last = axes
+    outer = LoopAxis(
+        last.extent // lanes, tuple(s * lanes for s in last.strides), last.index_stride * lanes
+    )
+    split = (*others, outer, LoopAxis(lanes, last.strides, last.index_stride))
+    return replace(problem, kept=split) if kind == "kept" else replace(problem, reduced=split)
+
+
+def without_lanes(problem: Problem, kind: str, lanes: int) -> Problem:
+    """Return the problem that :func:`with_lanes` made this one of."""
+    if lanes == 1:
+        return problem
+    *others, outer, inner = problem.kept if kind == "kept" else problem.reduced
+    whole = (*others, outer.merged(inner))
+    return replace(problem, kept=whole) if kind == "kept" else replace(problem, reduced=whole)
+
+
+def classify(
+    problem: Problem, kind: str, inputs: Inputs, combiner: Combiner, target: Target
+) -> GpuClass:
+    """Return the class of a problem without lanes of its own."""
+    outputs = math.prod(a.extent for a in problem.kept)
+    folded = math.prod(a.extent for a in problem.reduced)
+    wave = RESIDENT * target.multiprocessors
+    if combiner.is_ordered:
+        return _ordered(outputs, folded, wave)
+    state_bytes = sum(v.dtype.itemsize for v in combiner.lhs)
+    lanes = lanes_of(problem, inputs, state_bytes)
+    if kind == "kept":
+        return _column(problem, lanes, folded, wave)
+    return _row(problem, lanes, outputs, folded, wave)
+
+
+def _ordered(outputs: int, folded: int, wave: int) -> GpuClass:
+    """Return the class where states are folded in order: each thread has a run of its own."""
+    if folded <= FEW_ROWS:
+        return GpuClass("ordered")
+    team = BLOCK if folded > SHORT_ROW else WARP
+    parts = min(_power_up(-(-folded // SHORT_ROW)), _share(wave, outputs))
+    return GpuClass("ordered_split" if parts > 1 else "ordered", 1, team, parts)
+
+
+def _row(problem: Problem, lanes: int, outputs: int, folded: int, wave: int) -> GpuClass:
+    units = folded // lanes
+    if folded <= SHORT_ROW:
+        team = _team(units)
+        if team < BLOCK and outputs * team < wave * WARP and units >= 4 * team:
+            team = min(BLOCK, 1 << (units // 2).bit_length())
+        fixed = tuple(a.extent for a in problem.reduced)
+        if lanes > 1:
+            fixed = (*fixed[:-1], fixed[-1] // lanes, lanes)
+        return GpuClass("short_row", lanes, team, 1, fixed)
+    fixed = (lanes,) if lanes > 1 else ()
+    useful = _power_up(-(-units // (BLOCK * UNROLL)))
+    parts = min(useful, _share(wave, outputs))
+    form: Form = "row" if parts == 1 else "row_split"
+    return GpuClass(form, lanes, BLOCK, parts, fixed)
+
+
+def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
+    width = problem.kept[-1].extent
+    others = math.prod(a.extent for a in problem.kept[:-1])
+    fixed = (lanes,) if lanes > 1 else ()
+    rest = (0,) * len(problem.reduced)
+    if folded <= FEW_ROWS:
+        rest = tuple(a.extent for a in problem.reduced)
+        return GpuClass("thread_column", lanes, 1, 1, (*fixed, *rest))
+    height = max(BLOCK // TILE, lanes)
+    blocks = -(-width // (lanes * TILE)) * others
+    useful = _power_up(-(-folded // (2 * height * 2 * UNROLL)))
+    parts = min(useful, _share(wave, blocks))
+    form: Form = "column" if parts == 1 else "column_split"
+    return GpuClass(form, lanes, height, parts, (*fixed, *rest) if fixed else ())
+
+
+def _team(units: int) -> int:
+    """Return the threads of a warp, or the block, that fold a short row with few of them idle."""
+    if units > WARP * MOST_STEPS:
+        return BLOCK
+    units = max(units, 1)
+    best, most = 1, 0.0
+    for team in (1, 2, 4, 8, 16, WARP):
+        steps = -(-units // team)
+        busy = units / (team * steps)
+        if steps <= MOST_STEPS and busy > most - 0.1:
+            best, most = team, max(busy, most)
+    return best
+
+
+def _power_up(count: int) -> int:
+    return 1 << max(count - 1, 0).bit_length()
+
+
+def _share(wave: int, folds: int) -> int:
+    """Return how many blocks of a wave each fold may have."""
+    share = wave // max(folds, 1)
+    # Exactly, where folds are few; else a power of two, so that kernels are few.
+    return max(share if folds <= WARP // 2 else 1 << max(share, 1).bit_length() - 1, 1)
