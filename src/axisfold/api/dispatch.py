@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from axisfold.api import gradients
 from axisfold.api.arguments import item_of, member_of, wanted_dtype
 from axisfold.api.catalog import Row
 from axisfold.api.catalog.parameters import python_signature
 from axisfold.api.docstrings import docstring
 from axisfold.api.entries import teach
 from axisfold.api.fold import Layout, Planned, plan_fold
+from axisfold.api.gradients import is_compiling
 from axisfold.api.launches import launches, run_planned
 from axisfold.api.options import Request, axis_key, checked_keepdims, named_request
 from axisfold.api.patterns import apply_pattern
@@ -39,6 +43,8 @@ def make_function(row: Row) -> Callable[..., Any]:
     ) -> Any:
         if len(args) == 1 and axis is None and axis_is_first:
             axis, args = args[0], ()
+        if type(x) is not np.ndarray and is_compiling():
+            return gradients.compile_named(row, x, args, axis, keepdims, options)
         if args or options:
             return run(named_request(row, args, axis, keepdims, options), (x,))
         call = (name, axis_key(axis), keepdims)
@@ -51,6 +57,8 @@ def make_function(row: Row) -> Callable[..., Any]:
             if launch is not None:
                 return launch(x, quick[1:])
         request = named_request(row, (), axis, keepdims, options)
+        if library_of(x).is_watched(x):
+            return gradients.record(request, (x,))
         result = run_planned(call, (x,), partial(plan_request, request), request.keepdims)
         if quick is not None:
             teach(name, x, axis, keepdims, launches.get((call, quick[0])))
@@ -73,6 +81,13 @@ def run(request: Request, inputs: Sequence[Any]) -> Any:
     inputs
         Arrays; what was given, not yet checked.
     """
+    if any(library_of(x).is_watched(x) for x in inputs):
+        return gradients.record(request, inputs)
+    return run_unwatched(request, inputs)
+
+
+def run_unwatched(request: Request, inputs: Sequence[Any]) -> Any:
+    """As :func:`run`, of arrays that no gradient and no trace depends on."""
     plan = partial(plan_request, request)
     return run_planned(request.key, inputs, plan, request.keepdims, as_tuple=request.is_list)
 
@@ -170,13 +185,23 @@ def fold(
             "fold was given no input.", code="A310", hint="Pass an array or a tuple of arrays."
         )
     is_list = isinstance(reducer, list)
-    items = tuple(item_of(item) for item in (reducer if is_list else [reducer]))
+    reducers = reducer if is_list else [reducer]
+    if is_compiling():
+        return gradients.compile_fold(inputs, reducers, is_list, axis, keepdims, dtype)
+    return run(fold_request(reducers, is_list, axis, keepdims, dtype), inputs)
+
+
+def fold_request(
+    reducers: Sequence[Any], is_list: bool, axis: Any, keepdims: Any, dtype: Any
+) -> Request:
+    """Return the request of a call of :func:`fold`, whose errors it raises."""
+    items = tuple(item_of(item) for item in reducers)
     if not items:
         raise ArgumentError(
             "fold was given no reducer.", code="A306", hint="Pass a name or a Reducer."
         )
     keep = checked_keepdims("fold", keepdims)
-    return run(Request("fold", items, is_list, axis, keep, dtype), inputs)
+    return Request("fold", items, is_list, axis, keep, dtype)
 
 
 def _no_keepdims(pattern: str) -> ArgumentError:

@@ -26,6 +26,11 @@ def is_on_gpu(array: Any) -> bool:
     return True
 
 
+def is_watched(array: Any) -> bool:
+    """Say no: nothing is recorded of CuPy's arrays."""
+    return False
+
+
 def quick_key(array: Any) -> tuple[Hashable, int] | None:
     """Return what a call depends on, and the address."""
     data = array.data

@@ -48,6 +48,11 @@ def has_doubles() -> bool:
     return bool(sys.modules["jax"].config.jax_enable_x64)
 
 
+def is_watched(array: Any) -> bool:
+    """Whether an array belongs to a transformation, which has to see what is done with it."""
+    return is_tracer(array)
+
+
 def quick_key(array: Any) -> tuple[Hashable, int] | None:
     """Return what a call depends on, and the address; None if only :func:`view` knows."""
     # The stream that writes a device array has to be asked for.

@@ -29,6 +29,11 @@ def is_on_gpu(array: Any) -> bool:
     return False
 
 
+def is_watched(array: Any) -> bool:
+    """Say no: nothing is recorded of NumPy's arrays."""
+    return False
+
+
 def quick_key(array: Any) -> tuple[Hashable, int] | None:
     """Return what a call depends on, and the address; None if only :func:`view` knows."""
     if type(array) is not np.ndarray:

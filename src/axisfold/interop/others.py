@@ -36,6 +36,11 @@ def is_on_gpu(array: Any) -> bool:
         return getattr(array, "__cuda_array_interface__", None) is not None
 
 
+def is_watched(array: Any) -> bool:
+    """Say no: their libraries are not known."""
+    return False
+
+
 def quick_key(array: Any) -> tuple[Hashable, int] | None:
     """Return None: each array is asked anew."""
     return None

@@ -34,7 +34,7 @@ def is_dtype(value: Any) -> bool:
 def quick_key(array: Any) -> tuple[Hashable, int] | None:
     """Return what a call depends on, and the address; None if only :func:`view` knows."""
     try:
-        if is_differentiated(array) or array.is_neg() or array.is_conj():
+        if is_watched(array) or array.is_neg() or array.is_conj():
             return None
         where, address = array.get_device(), array.data_ptr()
         shape, strides = array.shape, array.stride()
@@ -44,6 +44,18 @@ def quick_key(array: Any) -> tuple[Hashable, int] | None:
         return None
     low = 0 if where == HOST else address & LOW_BITS
     return (shape, strides, array.dtype, where, low), address
+
+
+def is_watched(array: Any) -> bool:
+    """Whether a gradient, a tracer or a transformation has to see what is done with a tensor."""
+    torch = sys.modules["torch"]
+    return (
+        (array.requires_grad and torch.is_grad_enabled())
+        or type(array) not in (torch.Tensor, torch.nn.Parameter)
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._are_functorch_transforms_active()
+        or torch.autograd.forward_ad._current_level >= 0
+    )
 
 
 def is_differentiated(array: Any) -> bool:

@@ -156,6 +156,9 @@ class Library(Protocol):
     def is_on_gpu(self, array: Any) -> bool:
         """Whether an array of this library is in the memory of a CUDA device."""
 
+    def is_watched(self, array: Any) -> bool:
+        """Whether a gradient or a trace depends on an array, so that it has to see folds of it."""
+
     def quick_key(self, array: Any) -> tuple[Hashable, int] | None:
         """Return what a call depends on, and the address; None if only :meth:`view` knows."""
 

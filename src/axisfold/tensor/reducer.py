@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
+from itertools import count
 from types import MappingProxyType
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -18,6 +21,10 @@ from axisfold.tensor.values import Composite, Form, components
 
 FACTS: Final = frozenset({"commutative", "ordered", "exact", "idempotent", "absorbing"})
 STATE_SPECS: Final = ("acc", "compensated", "compensated_real", "input")
+# Graphs of other libraries hold text but no reducers, and may be read by another process.
+_PROCESS: Final = os.urandom(6).hex()
+_numbers: Final = count()
+_tokens: Final[WeakValueDictionary[str, Reducer]] = WeakValueDictionary()
 
 
 class Reducer:
@@ -54,6 +61,16 @@ class Reducer:
     facts
         Of ``commutative`` (assumed unless ``ordered``), ``ordered``, ``exact``,
         ``idempotent``, ``absorbing``.
+    gradient
+        ``lambda x, result, upstream: …``, or ``lambda x, y, result, upstream: …`` for several
+        inputs: the gradient of a loss by the elements, where ``upstream`` is that by the result.
+        All are whole arrays of PyTorch or JAX: the inputs of one rank, ``result`` and
+        ``upstream`` with the folded axes of extent 1 (several results are attributes,
+        ``result.mean``); what is returned broadcasts to the folded shape, in a tuple for
+        several inputs.  Parameters named ``xp`` (the module ``torch`` or ``jax.numpy``),
+        ``axis`` (the folded axes) and ``count`` are filled when asked for.  By default the
+        gradient is derived, where ``combine`` treats each field by itself as a sum, product,
+        minimum or maximum.
 
     Raises
     ------
@@ -71,8 +88,8 @@ class Reducer:
     """
 
     __slots__ = (
-        "__weakref__", "absorb", "combine", "facts", "finalize", "identity", "input_names",
-        "lift", "name", "state", "tile", "uses_index",
+        "__weakref__", "absorb", "combine", "facts", "finalize", "gradient", "identity",
+        "input_names", "lift", "name", "state", "tile", "token", "uses_index",
     )  # fmt: skip
 
     def __init__(
@@ -86,12 +103,13 @@ class Reducer:
         absorb: Callable[..., Any] | None = None,
         tile: Callable[..., Any] | None = None,
         facts: Iterable[str] = (),
+        gradient: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.state = MappingProxyType(_checked_state(name, state))
         self.identity = _checked_identity(name, self.state, identity)
         self.lift, self.combine, self.finalize = lift, combine, finalize
-        self.absorb, self.tile = absorb, tile
+        self.absorb, self.tile, self.gradient = absorb, tile, gradient
         self.facts = checked_facts(name, facts)
         parameters = required_parameters(name, "lift", lift)
         self.uses_index = "index" in parameters
@@ -104,6 +122,8 @@ class Reducer:
                 code="R105",
                 hint="Write lambda a, b: …",
             )
+        self.token = f"{name}-{_PROCESS}-{next(_numbers)}"
+        _tokens[self.token] = self
 
     def __repr__(self) -> str:
         return f"Reducer({self.name!r}, state={dict(self.state)}, facts={sorted(self.facts)})"
@@ -151,6 +171,24 @@ class Reducer:
             f"identity {value!r} of field {field!r} of reducer {self.name!r} is not a number.",
             code="R107",
         )
+
+
+def by_token(token: str) -> Reducer:
+    """Return the reducer that a token names.
+
+    Raises
+    ------
+    ReducerError
+        ``R132``: this process has none.
+    """
+    reducer = _tokens.get(token)
+    if reducer is None:
+        raise ReducerError(
+            f"a compiled graph folds with reducer {token!r}, which this process does not have.",
+            code="R132",
+            hint="Keep the Reducer as long as the graph, and compile again in another process.",
+        )
+    return reducer
 
 
 def _holds(dtype: DType, value: Any) -> bool:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folds of tensors and arrays that something watches: autograd, compilers, vmap."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from axisfold.api.catalog import Row
+from axisfold.api.options import Request
+from axisfold.interop import torch
+
+
+def is_compiling() -> bool:
+    """Return whether PyTorch is reading this very code to compile it."""
+    library = sys.modules.get("torch")
+    return library is not None and library.compiler.is_compiling()
+
+
+def record(request: Request, inputs: Sequence[Any]) -> Any:
+    """Run a request on arrays of which a gradient or a trace depends."""
+    if any(torch.owns(x) for x in inputs):
+        from axisfold.api.gradients import torch_op
+
+        return torch_op.record(request, inputs)
+    from axisfold.api.gradients import jax_call
+
+    return jax_call.record(request, inputs)
+
+
+def compile_named(row: Row, x: Any, *call: Any) -> Any:
+    """Run a named reduction while PyTorch compiles it; ``call`` is what named_request takes."""
+    from axisfold.api.gradients import torch_op
+
+    return torch_op.compile_named(row, x, *call)
+
+
+def compile_fold(inputs: Sequence[Any], reducers: Sequence[Any], *call: Any) -> Any:
+    """Run a fold while PyTorch compiles it; ``call`` is the rest of what fold_request takes."""
+    from axisfold.api.gradients import torch_op
+
+    return torch_op.compile_fold(inputs, reducers, *call)
