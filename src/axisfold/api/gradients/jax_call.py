@@ -24,9 +24,9 @@ from axisfold.api.gradients import jax_ffi
 from axisfold.api.gradients.pullback import needs_of, pull_back
 from axisfold.api.gradients.request import encode, fold_on_host, outcome
 from axisfold.api.options import Request
-from axisfold.api.outputs import compact_strides
 from axisfold.api.results import result_type
 from axisfold.dtypes import DType
+from axisfold.interop.views import compact_strides
 
 
 class JaxLibrary:
@@ -76,8 +76,7 @@ class _Layout:
     def of(cls, array: Any) -> _Layout:
         """Return that of a tracer."""
         size = array.dtype.itemsize
-        strides = tuple(step * size for step in compact_strides(array.shape))
-        return cls(array.shape, strides, array.dtype, size)
+        return cls(array.shape, compact_strides(array.shape, size), array.dtype, size)
 
 
 def record(request: Request, inputs: Sequence[Any]) -> Any:

@@ -24,7 +24,8 @@ from axisfold.api.gradients.pullback import needs_of, pull_back
 from axisfold.api.gradients.request import Outcome, decode, encode, outcome
 from axisfold.api.options import Request, named_request
 from axisfold.api.results import result_type
-from axisfold.dtypes import DType
+from axisfold.dtypes import DType, parse
+from axisfold.interop.torch import result_dtype
 from axisfold.tensor.reducer import Reducer, by_token
 
 
@@ -136,7 +137,7 @@ def _forward(inputs: list[Any], where: Any, request: str) -> list[Any]:
     """Fold plain tensors; results are compact, as the traced shapes say."""
     call = replace(decode(request), is_list=True)
     plain = [x.detach() for x in inputs]
-    return [torch.as_tensor(r).contiguous() for r in dispatch.run_unwatched(call, plain)]
+    return [r.contiguous() for r in dispatch.run_unwatched(call, plain)]
 
 
 def _fake(inputs: list[Any], where: Any, request: str) -> list[Any]:
@@ -146,7 +147,11 @@ def _fake(inputs: list[Any], where: Any, request: str) -> list[Any]:
     axes = normalize_axes(found.request.axis, len(shape))
     keepdims = found.request.keepdims
     kept = [1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes]
-    return [inputs[0].new_empty(kept, dtype=torch_dtype(d)) for d in found.dtypes]
+    dtypes = found.dtypes
+    if found.request.dtype is None:
+        elements = [parse(_name(x.dtype)) for x in inputs]
+        dtypes = tuple(result_dtype(d, elements) for d in dtypes)
+    return [inputs[0].new_empty(kept, dtype=torch_dtype(d)) for d in dtypes]
 
 
 def _keep(ctx: Any, inputs: Sequence[Any], where: Any, request: str, results: Any) -> None:
