@@ -108,7 +108,6 @@ def test_negated_and_conjugated_tensors_are_resolved():
         (lambda: torch.ones(3, device="meta"), "A202",
          ("x is a tensor of device 'meta', which has no memory here. Pass a tensor with values, on "
           "the host or a CUDA device.")),
-        (lambda: torch.ones(3, requires_grad=True), "A215", "x requires a gradient"),
         (lambda: torch.quantize_per_tensor(torch.ones(3), 1.0, 0, torch.quint8), "D101",
          "x has elements of quint8: axisfold reduces numbers and truth values only."),
         (lambda: torch.ones(3, dtype=torch.complex32), "D101", "x has elements of complex32"),
