@@ -44,7 +44,7 @@ def make_function(row: Row) -> Callable[..., Any]:
         if len(args) == 1 and axis is None and axis_is_first:
             axis, args = args[0], ()
         if type(x) is not np.ndarray and is_compiling():
-            return gradients.compile_named(row, x, args, axis, keepdims, options)
+            return gradients.compile_named(name, x, args, axis, keepdims, options)
         if args or options:
             return run(named_request(row, args, axis, keepdims, options), (x,))
         call = (name, axis_key(axis), keepdims)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axisfold.api.gradients.substitutes import substitute
 from axisfold.api.host import HostLaunch
 from axisfold.runtime.entry import Entry, make_entries
 
@@ -32,6 +33,7 @@ def enter(
         Their parameters.
     """
     _entries.update(make_entries(functions, signatures))
+    substitute({name: entry.function for name, entry in _entries.items()})
     return {
         name: _entries[name].function if name in _entries else function
         for name, function in functions.items()

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from axisfold.api.catalog import Row
 from axisfold.api.options import Request
 from axisfold.interop import torch
 
@@ -29,11 +28,11 @@ def record(request: Request, inputs: Sequence[Any]) -> Any:
     return jax_call.record(request, inputs)
 
 
-def compile_named(row: Row, x: Any, *call: Any) -> Any:
+def compile_named(name: str, x: Any, *call: Any) -> Any:
     """Run a named reduction while PyTorch compiles it; ``call`` is what named_request takes."""
     from axisfold.api.gradients import torch_op
 
-    return torch_op.compile_named(row, x, *call)
+    return torch_op.compile_named(name, x, *call)
 
 
 def compile_fold(inputs: Sequence[Any], reducers: Sequence[Any], *call: Any) -> Any:

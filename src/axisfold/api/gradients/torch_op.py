@@ -19,7 +19,7 @@ from torch.autograd.function import _SingleLevelFunction
 
 from axisfold.api import dispatch
 from axisfold.api.arguments import normalize_axes
-from axisfold.api.catalog import CATALOG, Row
+from axisfold.api.catalog import CATALOG
 from axisfold.api.gradients.pullback import needs_of, pull_back
 from axisfold.api.gradients.request import Outcome, decode, encode, outcome
 from axisfold.api.options import Request, named_request
@@ -80,13 +80,13 @@ def record(request: Request, inputs: Sequence[Any]) -> Any:
 
 
 def compile_named(
-    row: Row, x: Any, given: Sequence[Any], axis: Any, keepdims: Any, options: dict[str, Any]
+    name: str, x: Any, given: Sequence[Any], axis: Any, keepdims: Any, options: dict[str, Any]
 ) -> Any:
     """Run a named reduction while it is compiled: what is made of constants is made once.
 
     Parameters are as those of :func:`axisfold.api.options.named_request`.
     """
-    text = _named_text(row.name, given, axis, keepdims, tuple(options.items()))
+    text = _named_text(name, given, axis, keepdims, tuple(options.items()))
     return _fold_traced([x], None, text)
 
 
