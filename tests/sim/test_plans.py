@@ -18,11 +18,13 @@ CASES = {
     "row": ((6, 4100), 1),
     "row_split": ((2, 9001), 1),
     "thread_column": ((5, 70), 0),
-    "column": ((70, 33), 0),
-    "column_split": ((1001, 36), 0),
+    "column": ((70, 128), 0),
+    "column_split": ((1001, 120), 0),
+    "narrow": ((41, 33), 0),
+    "narrow_split": ((1001, 6), 0),
 }
-SMALL = ("short_row", "thread_column", "column")
-LARGE = ("row", "row_split", "column_split")
+SMALL = ("short_row", "thread_column", "narrow")
+LARGE = ("row", "row_split", "column", "column_split", "narrow_split")
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +59,19 @@ def test_large_folds(name, rule):
 @pytest.mark.parametrize("rule", CASES)
 def test_dtypes(dtype, rule):
     shape, axis = CASES[rule]
-    for name in ("sum", "argmin") if "column" in rule else ("mean", "norm"):
-        check(name, elements(shape, dtype, name), axis, rule)
+    for name in ("sum", "argmin") if axis == 0 else ("mean", "norm"):
+        check(name, elements(shape, dtype, name), axis)
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_loads_are_as_long_as_the_address_allows(rule):
+    shape, axis = CASES[rule]
+    memory = np.zeros(np.prod(shape) + 4, "f4")
+    start = -memory.ctypes.data // 4 % 4
+    for skip in range(4):
+        x = memory[start + skip :][: np.prod(shape)].reshape(shape)
+        x[...] = elements(shape, "float32", "sum")
+        check("sum", x, axis)
 
 
 LAYOUTS = {

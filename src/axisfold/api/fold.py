@@ -118,7 +118,7 @@ def plan_fold(
             tuple(d.is_complex for d in dtypes),
         )
         gpu = classify(problem, kind, of, traced.combiner, target)
-        problem = with_lanes(problem, kind, gpu.lanes)
+        problem = with_lanes(problem, kind, gpu.axis_lanes)
     else:
         sizes = cpu_sizes(problem, kind, steps, [a.itemsize for a in arrays])
     layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu)

@@ -59,7 +59,7 @@ class LayoutClass:
     @property
     def lanes(self) -> int:
         """Elements of one load, which are an axis of their own if there are several."""
-        return self.gpu.lanes if self.gpu is not None else 1
+        return self.gpu.axis_lanes if self.gpu is not None else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +250,9 @@ class Composer:
             return Facts(align=0)
         # A GPU reads elements at multiples of their size only, and is given no others.
         width = element.dtype.itemsize
-        if self.layout.lanes == 1 or self.layout.inner_steps[position] != "unit":
+        if self.layout.gpu.lanes == 1 or self.layout.inner_steps[position] != "unit":
             return Facts(align=width)
-        width *= self.layout.lanes
+        width *= self.layout.gpu.lanes
         return Facts(align=width, stride_align=width)
 
     def _kept_shape(self) -> list[Expr]:
@@ -267,6 +267,8 @@ class Composer:
             strides[inner] = build.const(own, INT64)
             if self.layout.lanes > 1:
                 strides[inner - 1] = build.const(own * self.layout.lanes, INT64)
+            if self.layout.gpu is not None and self.layout.gpu.is_narrow:
+                strides[-1] = build.const(own * self.layout.gpu.fixed[0], INT64)
         return strides
 
     def index_strides(self) -> Tensor | None:

@@ -13,6 +13,7 @@ from typing import Final
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.rule import Rule, Scheduler
 from axisfold.plan.rules_cuda_columns import column, column_split, thread_column
+from axisfold.plan.rules_cuda_narrow import narrow, narrow_split
 from axisfold.plan.rules_cuda_ordered import ordered, ordered_split
 from axisfold.plan.rules_cuda_rows import row, row_split, short_row
 from axisfold.tensor.trace import Traced
@@ -49,6 +50,18 @@ RULES: Final = (
         "thread_column",
         thread_column,
         "columns of a few elements: a thread has neighbouring columns and folds them alone",
+    ),
+    _rule(
+        "narrow",
+        narrow,
+        "few columns: rows are one run of memory, which the threads of a block sweep with loads of "
+        "16 bytes, so that each lane stays in its column",
+    ),
+    _rule(
+        "narrow_split",
+        narrow_split,
+        "few columns and few folds: as narrow, and one wave of blocks shares the rows; the last "
+        "block folds what the others left",
     ),
     _rule(
         "column",

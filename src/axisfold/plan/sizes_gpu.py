@@ -9,6 +9,7 @@ in short rows and narrow columns, whose rules say so.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -31,11 +32,15 @@ SHORT_ROW: Final = 4096
 MOST_STEPS: Final = 16
 # Vectors of columns side by side in a block, and rows of threads.
 TILE: Final = 32
+# Columns up to this many are compiled for their number, where they fill less than this of tiles.
+NARROW: Final = 1024
+FULL_TILES: Final = 0.9
 # Folds of columns up to this length are not shared by threads.
 FEW_ROWS: Final = 16
 
 Form = Literal[
     "row", "row_split", "short_row", "column", "column_split", "thread_column",
+    "narrow", "narrow_split",
     "ordered", "ordered_split",
 ]  # fmt: skip
 
@@ -55,7 +60,7 @@ class GpuClass:
     parts
         Blocks that share one fold.
     fixed
-        Constant extents of the last axes.
+        Constant extents of the last axes, 0 for those that are arguments.
     """
 
     form: Form
@@ -63,6 +68,16 @@ class GpuClass:
     team: int = 1
     parts: int = 1
     fixed: tuple[int, ...] = ()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a load goes on from one row to the next."""
+        return self.form in ("narrow", "narrow_split")
+
+    @property
+    def axis_lanes(self) -> int:
+        """Extent of the axis that the lanes of a load make; 1 for no such axis."""
+        return 1 if self.is_narrow else self.lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +105,28 @@ def lanes_of(problem: Problem, inputs: Inputs, state_bytes: int) -> int:
     axis = (problem.kept if kind == "kept" else problem.reduced)[-1]
     if "unit" not in steps or "any" in steps or any(inputs.is_split):
         return 1
-    widest = max(s for s, step in zip(inputs.itemsizes, steps, strict=True) if step == "unit")
-    most = max(STATE_BYTES // state_bytes, 1)
-    lanes = min(max(LOAD_BYTES // widest, 1), 1 << most.bit_length() - 1)
-    while lanes > 1 and not _divides(lanes, axis, problem, inputs):
+    units = [s for s, step in zip(inputs.itemsizes, steps, strict=True) if step == "unit"]
+    lanes = _most_lanes(units, state_bytes)
+    while lanes > 1 and (axis.extent % lanes or not _divides(lanes, (axis,), problem, inputs)):
         lanes //= 2
     return lanes
 
 
-def _divides(lanes: int, axis: LoopAxis, problem: Problem, inputs: Inputs) -> bool:
-    if axis.extent % lanes:
-        return False
+def _most_lanes(itemsizes: Sequence[int], state_bytes: int) -> int:
+    """Return the most elements that a load and the registers for their states hold."""
+    states = max(STATE_BYTES // state_bytes, 1)
+    return min(max(LOAD_BYTES // max(itemsizes), 1), 1 << states.bit_length() - 1)
+
+
+def _divides(lanes: int, inner: Sequence[LoopAxis], problem: Problem, inputs: Inputs) -> bool:
+    """Return whether loads along the inner axes are aligned, wherever the others stand."""
+    outer = [a for a in (*problem.kept, *problem.reduced) if a not in inner]
     for which, itemsize in enumerate(inputs.itemsizes):
-        if axis.strides[which] == 0:
+        if inner[0].strides[which] == 0:
             continue
-        width = lanes * itemsize
-        others = [a.strides[which] for a in (*problem.kept, *problem.reduced) if a is not axis]
-        if (inputs.addresses[which] + problem.offsets[which]) % width:
-            return False
-        if any(stride % width for stride in others):
+        starts = [inputs.addresses[which] + problem.offsets[which]]
+        starts += [a.strides[which] for a in outer]
+        if any(start % (lanes * itemsize) for start in starts):
             return False
     return True
 
@@ -147,6 +165,8 @@ def classify(
     state_bytes = sum(v.dtype.itemsize for v in combiner.lhs)
     lanes = lanes_of(problem, inputs, state_bytes)
     if kind == "kept":
+        if _is_narrow(problem, lanes, inputs):
+            return _narrow(problem, inputs, state_bytes, folded, wave)
         return _column(problem, lanes, folded, wave)
     return _row(problem, lanes, outputs, folded, wave)
 
@@ -191,6 +211,33 @@ def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
     parts = min(useful, _share(wave, blocks))
     form: Form = "column" if parts == 1 else "column_split"
     return GpuClass(form, lanes, height, parts, (*fixed, *rest) if fixed else ())
+
+
+def _is_narrow(problem: Problem, lanes: int, inputs: Inputs) -> bool:
+    """Return whether rows follow each other without gaps, and do not fill tiles of columns."""
+    inner, row = problem.kept[-1], problem.reduced[-1]
+    width = inner.extent
+    if width > NARROW or row.extent < FEW_ROWS:
+        return False
+    pairs = zip(inner.strides, row.strides, inputs.itemsizes, strict=True)
+    if any(inputs.is_split) or any(s != i or r != i * width for s, r, i in pairs):
+        return False
+    tile = TILE * lanes
+    return width < FULL_TILES * (-(-width // tile) * tile)
+
+
+def _narrow(problem: Problem, inputs: Inputs, state_bytes: int, folded: int, wave: int) -> GpuClass:
+    width = problem.kept[-1].extent
+    others = math.prod(a.extent for a in problem.kept[:-1])
+    lanes = _most_lanes(inputs.itemsizes, state_bytes)
+    row = problem.reduced[-1]
+    while lanes > 1 and not _divides(lanes, (problem.kept[-1], row), problem, inputs):
+        lanes //= 2
+    height = max(BLOCK // width, 1)
+    useful = _power_up(-(-folded // (height * lanes * UNROLL)))
+    parts = min(useful, _share(wave * BLOCK // max(height * width, BLOCK), others))
+    form: Form = "narrow" if parts == 1 else "narrow_split"
+    return GpuClass(form, lanes, height, parts, (width, *(0,) * len(problem.reduced)))
 
 
 def _team(units: int) -> int:
