@@ -13,6 +13,7 @@ from axisfold.api.fold import Layout, Planned
 from axisfold.api.host import bind_host
 from axisfold.dtypes import SUPPORTED
 from axisfold.errors import ArgumentError, DTypeError
+from axisfold.interop import numpy, subclasses
 from axisfold.interop.libraries import BY_NAME, current_stream, is_on_gpu, library_of
 from axisfold.interop.views import HOST, LOW_BITS, Library, View
 from axisfold.plan.planner import HOST as HOST_TARGET
@@ -106,6 +107,8 @@ def _run_checked(
     if launch is None:
         target = HOST_TARGET if where == HOST else target_of(where)
         planned = plan(views, target, BY_NAME[library])
+        if subclasses.is_matrix(like) and len(planned.reduced) < len(planned.shape):
+            keepdims = True
         launch = (
             bind_host(views, planned, library, keepdims, as_tuple)
             if where == HOST
@@ -144,8 +147,8 @@ def _view(label: str, x: Any, stream: Callable[[], int]) -> View:
     library = library_of(x)
     array = library.resolved(label, x)
     found = library_of(array).view(label, array, stream())
-    # Numbers, lists and what NumPy makes an array of: any library's results will do.
-    return found if library.NAME else replace(found, library="")
+    # What is read as another library's array still wants results of its own.
+    return found if found.library == library.NAME else replace(found, library=library.NAME)
 
 
 def _key(x: Any, v: View) -> Hashable:
@@ -154,7 +157,7 @@ def _key(x: Any, v: View) -> Hashable:
     # One that was converted lies elsewhere: its own key must not lead to the launch.
     if quick is not None and quick[1] == v.address:
         return quick[0]
-    return v.key if v.device == HOST else (v.key, v.address & LOW_BITS)
+    return (v.key, type(x), 0 if v.device == HOST else v.address & LOW_BITS)
 
 
 def _wait(stream: int, where: int, views: Sequence[View]) -> None:
@@ -206,6 +209,8 @@ def _common_place(views: Sequence[View]) -> tuple[int, str]:
     libraries = {v.library for v in views}
     if where == HOST and len(libraries) > 1:
         libraries.discard("")  # numbers and lists are in place beside any array
+        if subclasses.NAME in libraries:
+            libraries.discard(numpy.NAME)
     if len(libraries) > 1:
         names = " and ".join(sorted(name or "another library" for name in libraries))
         raise ArgumentError(

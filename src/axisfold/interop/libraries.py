@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from axisfold.errors import ArgumentError
-from axisfold.interop import cupy, dlpack, jax, numpy, others, torch
+from axisfold.interop import cupy, dlpack, jax, numpy, others, subclasses, torch
 from axisfold.interop.views import Library, View
 
 # Those that know their arrays by type; all other objects are asked for protocols.
-_KNOWN: Final[tuple[Library, ...]] = (numpy, torch, cupy, jax)
+_KNOWN: Final[tuple[Library, ...]] = (subclasses, numpy, torch, cupy, jax)
 BY_NAME: Final[dict[str, Library]] = {each.NAME: each for each in (*_KNOWN, others)}
 
 _of_type: Final[dict[type, Library]] = {}
