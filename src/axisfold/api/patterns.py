@@ -55,27 +55,75 @@ class Recipe:
 
     Attributes
     ----------
+    text
+        The pattern.
+    first
+        Extents of the first input.
     views
         One for each input.
     axes
         The folded axes of the views.
     order
         The kept axes of the views in the order of the result, None if it is theirs.
-    shape
-        Extents of the result, None if they are those of the kept axes.
+    kept, shape
+        Extents of the kept axes in that order, and of the result, in which axes may be merged and
+        others of extent 1 stand.
     """
 
+    text: str
+    first: tuple[int, ...]
     views: tuple[View, ...]
     axes: tuple[int, ...]
     order: tuple[int, ...] | None
-    shape: tuple[int, ...] | None
+    kept: tuple[int, ...]
+    shape: tuple[int, ...]
 
     def arrange(self, result: Any) -> Any:
         """Return a result, or each of a named tuple of them, in the form that was asked for."""
         if isinstance(result, tuple):
             return type(result)(*map(self.arrange, result))
         result = result if self.order is None else _transposed(result, self.order)
-        return result if self.shape is None else result.reshape(self.shape)
+        return result if self.shape == self.kept else result.reshape(self.shape)
+
+    def target(self, out: Any) -> Any:
+        """Return a view of an array for the arranged result, into which a fold writes.
+
+        Raises
+        ------
+        ShapeError
+            ``A333``: it has another shape.
+        """
+        if isinstance(out, tuple):
+            return tuple(None if each is None else self.target(each) for each in out)
+        if tuple(getattr(out, "shape", self.shape)) != self.shape:
+            raise ShapeError(
+                f"out has shape {tuple(out.shape)}, but results of the pattern {self.text!r} have "
+                f"shape {self.shape}.",
+                code="A333",
+                hint="Make it of that shape.",
+            )
+        out = out if self.shape == self.kept else out.reshape(self.kept)  # splits axes: a view
+        if self.order is None:
+            return out
+        return _transposed(out, tuple(map(self.order.index, range(len(self.order)))))
+
+    def mask(self, where: Any) -> Any:
+        """Return the view of a mask that belongs to that of the first input.
+
+        Raises
+        ------
+        ShapeError
+            ``A333``: the mask has another shape than the input.
+        """
+        where = where if hasattr(where, "reshape") else numpy.resolved("where", where)
+        if tuple(where.shape) != self.first:
+            raise ShapeError(
+                f"where has shape {tuple(where.shape)}, but input 0 of the pattern {self.text!r} "
+                f"has shape {self.first}.",
+                code="A333",
+                hint="Broadcast it to that shape.",
+            )
+        return self.views[0](where)
 
 
 _recipes: dict[Hashable, Recipe] = {}
@@ -118,7 +166,7 @@ def apply_pattern(
             _recipes.clear()
         _recipes[key] = recipe
     for n, (x, view) in enumerate(zip(arrays, recipe.views, strict=True)):
-        is_plain = view.is_plain and recipe.order is None and recipe.shape is None
+        is_plain = view.is_plain and recipe.order is None and recipe.shape == recipe.kept
         if not is_plain and not hasattr(x, "reshape"):
             raise ArgumentError(
                 f"input {n} is a {type(x).__name__}, of which the pattern {text!r} needs views "
@@ -180,12 +228,14 @@ def make_recipe(
     remaining = [name for name in common if name in kept]
     order = tuple(remaining.index(name) for name in kept)
     shape = tuple(prod(extents.known[name] for name in group) for group in extents.output)
-    is_same = all(len(group) == 1 for group in extents.output)
     return Recipe(
+        pattern.text,
+        shapes[0],
         tuple(views),
         axes,
         None if order == tuple(range(len(order))) else order,
-        None if is_same else shape,
+        tuple(extents.known[name] for name in kept),
+        shape,
     )
 
 
