@@ -2,6 +2,7 @@
 """Patterns, and reducers as einops' callables, on tensors and arrays of other libraries."""
 
 import einops
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -50,3 +51,21 @@ def test_einops_takes_reducers_on_tensors(pattern):
     average = einops.reduce(torch.from_numpy(X), pattern, af.mean)
     assert isinstance(average, torch.Tensor)
     np.testing.assert_allclose(average, einops.reduce(X, pattern, "mean"), rtol=1e-6)
+
+
+def test_derivatives_go_through_patterns():
+    x = torch.from_numpy(X).double().requires_grad_()
+    result = af.fold(x, "logsumexp", "b h (w v) c -> c (b v)", v=2)
+    wanted = torch.logsumexp(x.reshape(2, 3, 2, 2, 5), (1, 2)).permute(2, 0, 1).reshape(5, 4)
+    scale = torch.arange(20.0).reshape(5, 4)
+    (got,) = torch.autograd.grad((result * scale).sum(), x)
+    np.testing.assert_allclose(got, torch.autograd.grad((wanted * scale).sum(), x)[0], rtol=1e-12)
+
+
+def test_transformations_of_jax_go_through_patterns():
+    def total(x):
+        return (af.fold(x, "mean", "b h w c -> c b") ** 2).sum()
+
+    x = jnp.asarray(X)
+    wanted = jax.grad(lambda x: (x.mean((1, 2)) ** 2).sum())(x)
+    np.testing.assert_allclose(jax.jit(jax.grad(total))(x), wanted, rtol=1e-5)
