@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from axisfold.api.reducers import Reducer
     from axisfold.api.spec import ArraySpec
+    from axisfold.api.tune import tune
     from axisfold.build import Function, build, lower
     from axisfold.config import config
     from axisfold.dtypes import highest, lowest
@@ -53,6 +54,7 @@ _HOMES: Final = {
     ),
     "check_reducer": "axisfold.api.check.reducer",
     "ArraySpec": "axisfold.api.spec",
+    "tune": "axisfold.api.tune",
     "Explanation": "axisfold.api.explanation",
     "explain": "axisfold.api.explain",
     "fold": "axisfold.api.dispatch",
@@ -71,7 +73,7 @@ __all__ = [
     "ArraySpec", "AxisfoldError", "Explanation", "Function", "Reducer", "all", "any", "argmax",
     "argmin", "build", "check_reducer", "config", "count_nonzero", "explain", "fold", "highest",
     "include_dir", "logsumexp", "lower", "lowest", "max", "mean", "min", "norm", "prod", "std",
-    "sum", "te", "var",
+    "sum", "te", "tune", "var",
 ]  # fmt: skip
 
 

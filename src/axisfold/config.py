@@ -14,8 +14,8 @@ from axisfold.errors import ArgumentError
 MAX_THREADS: Final = 1024
 
 
-def _flag(name: str) -> bool:
-    return os.environ.get(name, "") not in ("", "0")
+def _flag(name: str, default: str = "") -> bool:
+    return os.environ.get(name, default) not in ("", "0")
 
 
 @dataclass(slots=True)
@@ -26,12 +26,16 @@ class Config:
     ----------
     verify
         Check every program after every pass (``AXISFOLD_VERIFY``); the tests turn it on.
+    tuned
+        Plan with what :func:`axisfold.tune` has found (``AXISFOLD_TUNED``, on unless it is 0); it
+        counts for calls of a new signature.
     cache_dir
         Folder of compiled programs (``AXISFOLD_CACHE_DIR``), by default ``axisfold`` in the
         user's cache folder; None keeps them in memory only.
     """
 
     verify: bool = field(default_factory=lambda: _flag("AXISFOLD_VERIFY"))
+    tuned: bool = field(default_factory=lambda: _flag("AXISFOLD_TUNED", "1"))
     cache_dir: Path | None = field(default_factory=lambda: cache_folder(os.environ))
     _threads: int | None = field(default=None, init=False, repr=False)
     _watchers: list[Callable[[int], None]] = field(default_factory=list, init=False, repr=False)

@@ -49,3 +49,13 @@ def test_cuda(command):
 )
 def test_refused(refused, args, message):
     assert refused(*SUM, *args).startswith(message)
+
+
+def test_tunes(command, monkeypatch):
+    from axisfold.api import tune
+
+    monkeypatch.setattr(tune, "median_seconds", lambda repeats, *kernels: [1.0] * len(kernels))
+    out = command("tune", *SUM[1:], "--axis", "1", "--seconds", "0.2").out
+    assert out.startswith("rule row: ")
+    assert "winner: the defaults\n" in out
+    assert "not kept" in out

@@ -116,6 +116,15 @@ class KernelCall:
         if status:
             check_status(status, "fold")
 
+    def whole(self) -> tuple[Callable[[], None], int]:
+        """Return the call on all data, and the number of elements of each result."""
+        return self, prod(axis.extent for axis in self.planned.problem.kept)
+
+    def odd_part(self) -> tuple[Callable[[], None], int]:
+        """Return a call on a part of the data that fits no tile, and the number of results."""
+        problem = _cut(self.planned, lambda extent: min(5 * extent // 8 | 1, extent))
+        return self._part(problem), prod(axis.extent for axis in problem.kept)
+
     def within(self, most_bytes: int) -> tuple[Callable[[], None], int] | None:
         """Return a call on a part of the data, and the bytes of its elements.
 
@@ -125,30 +134,49 @@ class KernelCall:
         problem = _box(self.planned, most_bytes)
         if problem is None:
             return None
+        return self._part(problem), _element_bytes(self.planned, problem)
+
+    def _part(self, problem: Problem) -> Callable[[], None]:
         scalars = host_scalars(replace(self.planned, problem=problem))
 
         def run() -> None:
-            self.entry(*self.addresses, *scalars)
+            status = self.entry(*self.addresses, *scalars)
+            if status:
+                check_status(status, "fold")
 
-        return run, _element_bytes(self.planned, problem)
+        return run
+
+
+def _is_free(planned: Planned) -> list[bool]:
+    """Return for each axis whether the kernel takes any extent of it."""
+    shapes = [t.shape for parts in planned.plan.graph.inputs for t in parts]
+    return [isinstance(extent, Var) for extent in shapes[0]]
+
+
+def _cut(planned: Planned, cut: Callable[[int], int]) -> Problem:
+    """Return the problem with other extents of those axes that may have any."""
+    problem = planned.problem
+    axes = [
+        replace(axis, extent=cut(axis.extent)) if is_free else axis
+        for axis, is_free in zip((*problem.kept, *problem.reduced), _is_free(planned), strict=True)
+    ]
+    kept = len(problem.kept)
+    return replace(problem, kept=tuple(axes[:kept]), reduced=tuple(axes[kept:]))
 
 
 def _box(planned: Planned, most_bytes: int) -> Problem | None:
     """Return the problem on a part of the data: the longest axes are cut."""
-    graph = planned.plan.graph
-    shapes = [t.shape for parts in graph.inputs for t in parts]
-    problem = planned.problem
+    problem, free = planned.problem, _is_free(planned)
     axes = [*problem.kept, *problem.reduced]
-    free = [isinstance(extent, Var) for extent in shapes[0]]
     while _bytes(planned, axes) > most_bytes:
-        cut = max(
+        longest = max(
             (n for n, is_free in enumerate(free) if is_free and axes[n].extent > 1),
             key=lambda n: axes[n].extent,
             default=None,
         )
-        if cut is None:
+        if longest is None:
             return None
-        axes[cut] = replace(axes[cut], extent=-(-axes[cut].extent // 2))
+        axes[longest] = replace(axes[longest], extent=-(-axes[longest].extent // 2))
     if axes == [*problem.kept, *problem.reduced]:
         return None
     kept = len(problem.kept)

@@ -174,6 +174,30 @@ def explain(
         raise typer.Exit(_report(error)) from error
 
 
+@app.command()
+def tune(
+    op: Op,
+    shape: Annotated[str, typer.Option("--shape", help="Such as 4096,4096.")],
+    dtype: Annotated[str, typer.Option("--dtype", help="Dtype of the elements.")] = "float64",
+    axis: AxisOption = None,
+    order: Annotated[
+        str, typer.Option("--order", help="Order in memory: C, or F for Fortran's.")
+    ] = "C",
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Begin no candidate after this time.")
+    ] = 60.0,
+) -> None:
+    """Search the fastest parameters for a layout class by measuring, and keep the winner."""
+    try:
+        spec = axisfold.ArraySpec(parse_shape(shape), dtype, order=order)
+        names = parse_ops(op)
+        given = names if len(names) > 1 else names[0]
+        found = axisfold.tune(spec, given, parse_axis(axis), seconds=seconds)
+        make_console().out(str(found), end="", highlight=False)
+    except (AxisfoldError, CommandError, MemoryError) as error:
+        raise typer.Exit(_report(error)) from error
+
+
 def _report(error: BaseException) -> int:
     """Write one line about an error and return the exit code for wrong use."""
     text = one_line(error) or "out of memory"

@@ -10,12 +10,14 @@ from functools import cached_property
 from typing import Any, Final, cast
 
 from axisfold.build import Compiled, cuda_program, sim_program
+from axisfold.config import config
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import legible
 from axisfold.plan import rules_cpu, rules_cuda
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rule import Rule
 from axisfold.plan.store import Interface, find, interface_of, keep, plan_key
+from axisfold.plan.tuned import tuned_rule
 from axisfold.runtime.cpu import host_vector_bytes, load_object, stored_object
 from axisfold.runtime.threads import pool
 from axisfold.schedule.schedule import Schedule, create_schedule
@@ -144,7 +146,7 @@ def traced_key(traced: Traced) -> Hashable:
 
 def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
     """Return the plan of a layout class; the same class is planned once."""
-    key = (traced_key(traced), layout, target)
+    key = (traced_key(traced), layout, target, config.tuned)
     found = _plans.get(key)
     if found is None:
         with _lock:
@@ -152,6 +154,12 @@ def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
             if found is None:
                 found = _plans[key] = make_plan(traced, layout, target)
     return found
+
+
+def forget_plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> None:
+    """Plan a class anew when it is met again."""
+    with _lock:
+        _plans.pop((traced_key(traced), layout, target, config.tuned), None)
 
 
 def make_plan(
@@ -162,6 +170,7 @@ def make_plan(
         target = replace(target, vector_bytes=host_vector_bytes())
     if rule is None:
         rule = next(r for r in rules_of(target) if r.applies(layout, traced))
+        rule = tuned_rule(rule, traced_key(traced), layout, target)
     return Plan(traced, layout, rule, target)
 
 

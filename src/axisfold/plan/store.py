@@ -67,7 +67,7 @@ def plan_key(*parts: Hashable) -> str | None:
     """
     if shared_cache("plans") is None:
         return None
-    text = "\n".join([host_key(), _fingerprint(), *map(_stable, parts)])
+    text = "\n".join([host_key(), _fingerprint(), *map(stable_text, parts)])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -91,12 +91,12 @@ def keep(key: str | None, interface: Interface) -> None:
         disk.put(key, json.dumps(asdict(interface)).encode())
 
 
-def _stable(part: Hashable) -> str:
+def stable_text(part: Hashable) -> str:
     """Return text that is the same in every process."""
     if isinstance(part, frozenset):
-        return "{" + ",".join(sorted(map(_stable, part))) + "}"
+        return "{" + ",".join(sorted(map(stable_text, part))) + "}"
     if isinstance(part, tuple):
-        return "(" + ",".join(map(_stable, part)) + ")"
+        return "(" + ",".join(map(stable_text, part)) + ")"
     return repr(part)
 
 

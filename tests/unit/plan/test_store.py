@@ -100,5 +100,5 @@ def test_compiler_and_machine_are_in_the_key(written, monkeypatch, name):
 
 def test_the_key_is_the_same_in_every_process():
     facts = [frozenset(["commutative", "exact", "idempotent"][::step]) for step in (1, -1)]
-    assert store._stable((1, facts[0])) == store._stable((1, facts[1]))
-    assert store._stable((1, 2)) != store._stable((12,))
+    assert store.stable_text((1, facts[0])) == store.stable_text((1, facts[1]))
+    assert store.stable_text((1, 2)) != store.stable_text((12,))
