@@ -20,13 +20,13 @@ from axisfold.api.gradients import is_compiling
 from axisfold.api.launches import launches, run_planned
 from axisfold.api.options import Request, axis_key, checked_keepdims, named_request
 from axisfold.api.patterns import apply_pattern
-from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError, KeywordError
 from axisfold.interop import numpy
 from axisfold.interop.libraries import library_of
 from axisfold.interop.views import Library
 from axisfold.plan.planner import HOST
 from axisfold.target import Target
+from axisfold.tensor.float8 import element_of, value_dtype
 
 
 def make_function(row: Row) -> Callable[..., Any]:
@@ -100,7 +100,9 @@ def plan_request(
 ) -> Planned:
     """Plan a request for arrays, of which only dtypes, shapes and strides count."""
     wanted = wanted_dtype(request.dtype)
-    members = [member_of(item, parse(arrays[0].dtype), wanted) for item in request.items]
+    members = [
+        member_of(item, value_dtype(element_of(arrays[0].dtype)), wanted) for item in request.items
+    ]
     needs = [i.row.name for i in request.items if i.row is not None and i.row.needs_elements]
     fit = library.result_dtype if wanted is None else None
     return plan_fold(arrays, members, request.axis, needs, target, fit=fit)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from axisfold.api.arguments import normalize_axes
-from axisfold.dtypes import DType, parse
+from axisfold.dtypes import DType
 from axisfold.errors import (
     EmptyError,
     ShapeError,
@@ -25,6 +25,7 @@ from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import cpu_sizes
 from axisfold.plan.sizes_gpu import Inputs, classify, with_lanes
 from axisfold.target import Target
+from axisfold.tensor.float8 import Float8, element_of, value_dtype
 from axisfold.tensor.trace import Member, Result, Traced, trace
 
 
@@ -100,10 +101,12 @@ def plan_fold(
         strides.append(_mask_strides(shape, arrays[-1]))
     reduced = normalize_axes(axis, len(shape))
     _check_elements(shape, reduced, needs_elements)
-    dtypes = [parse(a.dtype) for a in arrays]
+    dtypes = [element_of(a.dtype) for a in arrays]
     traced = trace(members, dtypes[:-1] if is_masked else dtypes, is_masked=is_masked)
     if fit is not None:
-        traced.results = [_fitted(r, fit(r.dtype, dtypes)) for r in traced.results]
+        traced.results = [
+            _fitted(r, fit(r.dtype, [value_dtype(d) for d in dtypes])) for r in traced.results
+        ]
     ordered = traced.combiner.is_ordered
     problem = canonicalize(
         shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index
@@ -125,7 +128,7 @@ def plan_fold(
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced)
 
 
-def _part_step(step: Inner, dtype: DType, target: Target) -> Inner:
+def _part_step(step: Inner, dtype: DType | Float8, target: Target) -> Inner:
     """Return how a real component steps where the elements do so by ``step``."""
     if dtype.is_complex:
         # A complex element is two real ones, so its components do not lie side by side.

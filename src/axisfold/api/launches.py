@@ -21,6 +21,7 @@ from axisfold.runtime.cuda.call import check_aligned
 from axisfold.runtime.cuda.driver import api, device
 from axisfold.runtime.cuda.streams import wait_for
 from axisfold.target import Target
+from axisfold.tensor.float8 import FORMATS
 
 MAX_SIGNATURES: Final = 4096
 
@@ -187,7 +188,7 @@ def _check_element(label: str, v: View) -> None:
             code="D102",
             hint=f"Convert it to {v.dtype[1:]!r}.",
         )
-    if v.dtype not in SUPPORTED:
+    if v.dtype not in SUPPORTED and v.dtype not in FORMATS:
         raise DTypeError(
             f"{label} has elements of {v.dtype}: axisfold reduces numbers and truth values only.",
             code="D101",

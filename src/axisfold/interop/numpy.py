@@ -9,10 +9,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from axisfold.dtypes import DType, parse
+from axisfold.dtypes import DType
 from axisfold.errors import ArgumentError
 from axisfold.interop.dtypes import name_of
 from axisfold.interop.views import HOST, Form, Maker, View
+from axisfold.tensor.float8 import element_of
 
 NAME: Final = "numpy"
 
@@ -65,7 +66,7 @@ def resolved(label: str, value: Any) -> Array:
             code="A304",
             hint="Pass a NumPy array or nested lists of numbers.",
         ) from error
-    parse(array.dtype)
+    element_of(array.dtype)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

@@ -41,6 +41,11 @@ def is_on_gpu(array: Any) -> bool:
     return False
 
 
+def is_watched(array: Any) -> bool:
+    """Say no: NumPy records nothing."""
+    return False
+
+
 def quick_key(array: Any) -> tuple[Hashable, int] | None:
     """Return None: each array is asked anew."""
     return None

@@ -13,6 +13,7 @@ from axisfold.errors import DTypeError, ReducerError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.tensor import math
+from axisfold.tensor.float8 import Float8
 from axisfold.tensor.reducer import Reducer, State, describe, required_parameters, returned_fields
 from axisfold.tensor.tile import Tile, call_with_index
 from axisfold.tensor.values import Complex, Form, Pair, components
@@ -121,7 +122,7 @@ class Scene:
         A field for each mask under which some member counts elements.
     """
 
-    raw: Sequence[Form]
+    raw: Sequence[Form | Float8]
     elements: Sequence[tuple[Var, ...]]
     index: Var
     count: Var

@@ -12,6 +12,7 @@ from axisfold.errors import ReducerError
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
+from axisfold.tensor.float8 import Float8
 from axisfold.tensor.member import Counter, InitialValue, Member, MemberTrace, Result, Scene
 from axisfold.tensor.reducer import State
 from axisfold.tensor.tile import Tile, TilePass
@@ -58,7 +59,9 @@ class Traced:
     tile_state: tuple[Expr, ...] = ()
 
 
-def trace(members: Sequence[Member], dtypes: Sequence[DType], *, is_masked: bool = False) -> Traced:
+def trace(
+    members: Sequence[Member], dtypes: Sequence[DType | Float8], *, is_masked: bool = False
+) -> Traced:
     """Trace reducers on inputs of the given dtypes, as one state.
 
     Parameters
@@ -79,7 +82,7 @@ def trace(members: Sequence[Member], dtypes: Sequence[DType], *, is_masked: bool
     DTypeError
         ``D303``: a result that may be NaN is of a dtype without one.
     """
-    raw = [Form(d) for d in dtypes]
+    raw = [d if isinstance(d, Float8) else Form(d) for d in dtypes]
     elements = [
         tuple(Var(f"x{i}{suffix}", f.real) for suffix in f.names) for i, f in enumerate(raw)
     ]
