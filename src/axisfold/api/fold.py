@@ -113,7 +113,7 @@ def plan_fold(
     )
     kind, steps = problem.inner([a.itemsize for a in arrays])
     steps = tuple(_part_step(s, d, target) for d, s in zip(dtypes, steps, strict=True))
-    sizes, gpu = ("", "", 0), None
+    sizes, gpu = ("", ""), None
     if target.has_threads:
         of = Inputs(
             tuple(a.itemsize for a in arrays),
@@ -123,7 +123,7 @@ def plan_fold(
         gpu = classify(problem, kind, of, traced.combiner, target)
         problem = with_lanes(problem, kind, gpu.axis_lanes)
     else:
-        sizes = cpu_sizes(problem, kind, steps, [a.itemsize for a in arrays])
+        sizes = cpu_sizes(problem, kind)
     layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu)
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced)
 

@@ -12,6 +12,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
     Binary,
+    Broadcast,
     Call,
     Cast,
     Compare,
@@ -142,10 +143,27 @@ class _Lanes:
             return rebuild(stmt, [condition, self.stmt(stmt.then, mask), *otherwise])
         then = self.stmt(stmt.then, self.both(mask, condition))
         if stmt.otherwise is None:
-            return then
+            is_guard = build.bare(stmt.condition) is not stmt.condition
+            ends = self.ends(condition) if is_guard and mask is None else None
+            if ends is None:
+                return then
+            # Most vectors of a tail are whole ones, and masked loads of bytes are slow.
+            return If(ends[1], self.stmt(stmt.then, None), If(ends[0], then))
         return build.seq(
             then, self.stmt(stmt.otherwise, self.both(mask, build.logical_not(condition)))
         )
+
+    def ends(self, condition: Expr) -> tuple[Expr, Expr] | None:
+        """Return whether the first and the last lane are inside the bound of a tail, on a CPU."""
+        if self.is_launched or not isinstance(condition, Compare) or condition.op != "lt":
+            return None
+        index, bound = condition.a, condition.b
+        if not isinstance(index, Ramp) or not isinstance(bound, Broadcast):
+            return None
+        if not can_prove(index.stride >= 0, self.bounds):
+            return None
+        last = index.base + index.stride * (index.lanes - 1)
+        return index.base < bound.value, last < bound.value
 
     def expr(self, root: Expr, mask: Expr | None) -> Expr:
         """Return the vector form of an expression, a scalar if all lanes agree.

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from axisfold.dtypes import INT64
+from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Facts
+from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
 from axisfold.plan.canonical import Inner
@@ -17,7 +20,12 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor, placeholder, size_var
+from axisfold.tensor.tile import TilePass
 from axisfold.tensor.trace import Traced
+
+# Places that a run is read at for narrow sums, and bytes of the sums side by side in each.
+NARROW_STREAMS: Final = 4
+NARROW_LANE_BYTES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +43,6 @@ class LayoutClass:
     run, outputs
         How many elements are folded into each, and of how many, in the classes that the rules of
         CPUs tell apart (:func:`axisfold.plan.sizes_cpu.cpu_sizes`).
-    width
-        Extent of the innermost axis where the kernel is made for it: memory is then dense; 0
-        elsewhere.
     gpu
         What a GPU needs beside; None for CPUs.
     """
@@ -48,7 +53,6 @@ class LayoutClass:
     inner_steps: tuple[Inner, ...]
     run: str = ""
     outputs: str = ""
-    width: int = 0
     gpu: GpuClass | None = None
 
     def constants(self) -> tuple[int, ...]:
@@ -83,6 +87,8 @@ class Graph:
         elements.
     layout
         The layout class.
+    tile_parts
+        For each tile the stage of its narrow sums, or None.
     """
 
     inputs: tuple[tuple[Tensor, ...], ...]
@@ -92,6 +98,7 @@ class Graph:
     results: tuple[Tensor, ...]
     tiles: tuple[Tensor, ...] = ()
     layout: LayoutClass | None = None
+    tile_parts: tuple[Tensor | None, ...] = ()
 
     @property
     def gpu(self) -> GpuClass:
@@ -157,14 +164,16 @@ class Composer:
         index: Tensor | None,
         state: ComputeOp,
         tiles: Sequence[Tensor] = (),
+        parts: Sequence[Tensor | None] = (),
     ) -> Graph:
         initial = tuple(
             tuple(placeholder((1,), v.dtype, v.name) for v in value.variables)
             for value in self.traced.initial
         )
         results = self.finalize(state, initial).outputs
-        tensors = state.outputs
-        return Graph(inputs, initial, index, tensors, results, tuple(tiles), self.layout)
+        return Graph(
+            inputs, initial, index, state.outputs, results, tuple(tiles), self.layout, tuple(parts)
+        )
 
     def tiled_graph(self, rows: int) -> Graph:
         """Return the computation by tiles: each run of ``rows`` elements becomes one state.
@@ -177,7 +186,7 @@ class Composer:
         index = self.index_strides()
         *others, last = self.reduced_extents
         extents = [*others, build.ceildiv(last, rows)]
-        tiles = self._tiles(inputs, index, extents, rows)
+        tiles, parts = self._tiles(inputs, index, extents, rows)
         kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
         folded = [self._axis(f"k{n}", e, "reduce") for n, e in enumerate(extents)]
         here = tuple(a.var for a in (*kept, *folded))
@@ -189,7 +198,7 @@ class Composer:
         state = make_compute(
             "state", tuple(kept), make_reduce(self.traced.combiner, source, folded)
         )
-        return self._finished(inputs, index, state, tiles)
+        return self._finished(inputs, index, state, tiles, parts)
 
     def _tiles(
         self,
@@ -197,9 +206,10 @@ class Composer:
         index: Tensor | None,
         extents: Sequence[Expr],
         rows: int,
-    ) -> list[Tensor]:
-        """Return a stage for each pass over a tile; later ones read the earlier."""
+    ) -> tuple[list[Tensor], list[Tensor | None]]:
+        """Return a stage for each pass over a tile, later reading earlier, and narrow parts."""
         made: list[Tensor] = []
+        parts: list[Tensor | None] = []
         for number, tile_pass in enumerate(self.traced.tile_passes):
             kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
             outer = [self._axis(f"t{n}", e, "data") for n, e in enumerate(extents)]
@@ -211,6 +221,12 @@ class Composer:
             mapping.update(
                 {p.result: t[here] for p, t in zip(self.traced.tile_passes, made, strict=False)}
             )
+            if tile_pass.narrow is not None:
+                part = self._narrow_tile(number, tile_pass, inputs, index, extents, rows)
+                made.append(self._widened(number, tile_pass, part, (*kept, *outer)))
+                parts.append(part)
+                continue
+            parts.append(None)
             body = make_reduce(
                 tile_pass.combiner,
                 [substitute(tile_pass.source, mapping)],
@@ -218,7 +234,53 @@ class Composer:
                 where=build.likely(position < self.reduced_extents[-1]),
             )
             made.append(make_compute(f"tile{number}", (*kept, *outer), body).output(0))
-        return made
+        return made, parts
+
+    def _narrow_tile(
+        self,
+        number: int,
+        tile_pass: TilePass,
+        inputs: Sequence[Sequence[Tensor]],
+        index: Tensor | None,
+        extents: Sequence[Expr],
+        rows: int,
+    ) -> Tensor:
+        """Return the stage of narrow sums: of columns, or of lanes that lie side by side."""
+        narrow = tile_pass.narrow
+        if narrow is None:
+            raise InternalError(f"pass {number} of the tile form has no narrow sums")
+        kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
+        outer = [self._axis(f"t{n}", e, "data") for n, e in enumerate(extents)]
+        streams, lanes = 1, 1
+        if self.layout.inner_kind == "reduced":
+            streams, lanes = NARROW_STREAMS, NARROW_LANE_BYTES // narrow.dtype.itemsize
+        stream = self._axis("s", build.const(streams, INT64), "data")
+        lane = self._axis("l", build.const(lanes, INT64), "data")
+        run = self._axis("r", build.const(rows // (streams * lanes), INT64), "reduce")
+        within = stream.var * (rows // streams) + (run.var * lanes + lane.var)
+        position = outer[-1].var * rows + within
+        here = [a.var for a in (*kept, *outer)]
+        mapping = self.elements(inputs, [*here[:-1], position], index)
+        lhs, rhs = Var("lhs", narrow.dtype), Var("rhs", narrow.dtype)
+        combiner = Combiner((lhs,), (rhs,), (lhs + rhs,), (build.const(0, narrow.dtype),))
+        body = make_reduce(
+            combiner,
+            [substitute(narrow, mapping)],
+            run,
+            where=build.likely(position < self.reduced_extents[-1]),
+        )
+        return make_compute(f"tile{number}.narrow", (*kept, *outer, stream, lane), body).output(0)
+
+    def _widened(
+        self, number: int, tile_pass: TilePass, part: Tensor, axes: Sequence[Axis]
+    ) -> Tensor:
+        """Return the stage that adds up the lanes of narrow sums."""
+        streams, lanes = part.shape[-2:]
+        stream, lane = self._axis("u", streams, "reduce"), self._axis("v", lanes, "reduce")
+        place = (*(a.var for a in axes), stream.var, lane.var)
+        source = build.cast(tile_pass.result.dtype, part[place])
+        body = make_reduce(tile_pass.combiner, [source], [stream, lane])
+        return make_compute(f"tile{number}", tuple(axes), body).output(0)
 
     def _tile_length(self, tile: Expr, rows: int) -> Expr:
         return build.minimum(self.reduced_extents[-1] - tile * rows, rows)

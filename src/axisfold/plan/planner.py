@@ -134,12 +134,14 @@ def traced_key(traced: Traced) -> Hashable:
         *traced.combiner.result, *traced.combiner.identity, *traced.lifted, *traced.absorb,
         *(v for value in traced.initial for v in value.variables),
         *results, *(p.source for p in traced.tile_passes), *traced.tile_state,
+        *(p.narrow for p in traced.tile_passes if p.narrow is not None),
     ]  # fmt: skip
     # Two real numbers and one complex one have the same expressions but not the same strides.
     shape = (
         tuple(len(parts) for parts in traced.elements), len(traced.combiner.lhs),
         tuple(len(value.variables) for value in traced.initial),
-        tuple(len(r.parts) for r in traced.results), len(traced.tile_passes),
+        tuple(len(r.parts) for r in traced.results),
+        tuple(p.narrow is not None for p in traced.tile_passes),
     )  # fmt: skip
     return (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
 

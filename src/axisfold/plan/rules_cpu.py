@@ -17,7 +17,15 @@ from axisfold.schedule.schedule import Schedule
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
 
-ROW_RUN: Final = 512
+WIDE: Final = 8
+# Elements of a run that several passes read from the first-level cache: sums of float64 are plain
+# within it, so there it is short.
+RUN: Final = 4096
+SHORT_RUN: Final = 512
+LONG_RUN: Final = 1 << 15
+# Rows of a tile of columns; narrow sums hold more.
+TILE_ROWS: Final = 16
+NARROW_TILE_ROWS: Final = 128
 
 # What axisfold.tune() tries; the defaults are those of the schedules.
 _CHUNKS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17)
@@ -36,6 +44,20 @@ def _is_vectorizable(layout: LayoutClass, traced: Traced) -> bool:
     return not traced.combiner.is_ordered
 
 
+def _has_tiles(traced: Traced) -> bool:
+    return bool(traced.tile_passes)
+
+
+def _is_narrow(traced: Traced) -> bool:
+    return _has_tiles(traced) and all(p.narrow is not None for p in traced.tile_passes)
+
+
+def _sums_are_wide(traced: Traced) -> bool:
+    """Return whether plain sums of a longer run lose nothing that results hold."""
+    is_short = all(v.dtype.itemsize < WIDE for parts in traced.elements for v in parts)
+    return is_short or "exact" in traced.combiner.facts
+
+
 def _is_row(layout: LayoutClass, traced: Traced) -> bool:
     return _is_vectorizable(layout, traced) and layout.inner_kind == "reduced"
 
@@ -46,12 +68,41 @@ def _is_column(layout: LayoutClass, traced: Traced) -> bool:
 
 RULES: Final = (
     Rule(
+        "narrow_row",
+        lambda c, t: _is_row(c, t) and _is_narrow(t) and c.run == "long",
+        "the folded axis is contiguous and sums of short runs fit a narrower dtype: a vector holds "
+        "more of them, and is widened once for each run",
+        rows.tiled_row,
+        LONG_RUN,
+    ),
+    Rule(
+        "single_pass_row",
+        lambda c, t: (
+            _is_row(c, t)
+            and len(t.tile_passes) == 1
+            and "exact" in t.combiner.facts
+            and c.run == "long"
+        ),
+        "the folded axis is contiguous and the reducer has a form of one pass for short runs: "
+        "each run is read in several places at once",
+        rows.tiled_row,
+        LONG_RUN,
+    ),
+    Rule(
+        "tiled_long_row",
+        lambda c, t: _is_row(c, t) and _has_tiles(t) and _sums_are_wide(t) and not _is_narrow(t),
+        "the folded axis is contiguous and the reducer has a form for short runs, which lose "
+        "nothing: each run is read from the first-level cache by plain vector reductions",
+        rows.tiled_row,
+        RUN,
+    ),
+    Rule(
         "tiled_row",
-        lambda c, t: _is_row(c, t) and bool(t.tile_passes),
+        lambda c, t: _is_row(c, t) and _has_tiles(t) and not _is_narrow(t),
         "the folded axis is contiguous and the reducer has a form for short runs: each run is "
         "read from the first-level cache by plain vector reductions",
         rows.tiled_row,
-        ROW_RUN,
+        SHORT_RUN,
         parameters={"tile_rows": (128, 256, 512, 1024, 2048), "chunk_rows": _CHUNK_ROWS},
     ),
     Rule(
@@ -77,6 +128,22 @@ RULES: Final = (
         "partial states in registers; threads share the rows",
         rows.rows,
         parameters={"rows": _FEW},
+    ),
+    Rule(
+        "narrow_column",
+        lambda c, t: _is_column(c, t) and _is_narrow(t),
+        "the kept axis is contiguous and sums of a few rows fit a narrower dtype: a vector holds "
+        "more columns, and is widened once for each tile",
+        columns.tiled_column,
+        NARROW_TILE_ROWS,
+    ),
+    Rule(
+        "tiled_column",
+        lambda c, t: _is_column(c, t) and _has_tiles(t),
+        "the kept axis is contiguous and the reducer has a form for short runs: plain vector "
+        "reductions pass over a few rows of a tile of columns, which stay in cache",
+        columns.tiled_column,
+        TILE_ROWS,
     ),
     Rule(
         "shallow_column",

@@ -16,6 +16,8 @@ from axisfold.tensor.trace import Traced
 
 # States of a tile of columns: they stay in the second-level cache while rows stream past.
 TILE_BYTES: Final = 1 << 16
+# Columns that a pass over a few rows takes at a time.
+PASS_COLUMNS: Final = 4096
 # Parts that the rows are cut into where there are too few tiles for all threads.
 PARTS: Final = 16
 
@@ -110,3 +112,35 @@ def _few_rows(result: Stage, state: Stage, outer: Axis, width: int) -> None:
     state.reorder(*folds, vector, lane)
     state.unroll(vector)
     state.vectorize(lane)
+
+
+def tiled_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """A tile of columns and a few rows at a time: each pass over them reads them from cache."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    width = lanes(traced.combiner, target)
+    *others, last = result.op.axis
+    outer = _by_vectors(result, last, PASS_COLUMNS, width)
+    state.compute_at(result, share(result, [*others, outer]))
+    vector, lane = state.split(state.op.axis[-1], factor=width)
+    folds = state.op.reduce_axis
+    state.reorder(*folds, vector, lane)
+    state.vectorize(lane)
+    passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
+    for tensor, part, tile_pass in reversed(list(passes)):
+        _pass(s[tensor], state, folds[-1], lanes(tile_pass.combiner, target))
+        if part is not None:
+            size = part.dtype.itemsize
+            _pass(s[part], state, folds[-1], target.vector_bytes // size)
+
+
+def _pass(stage: Stage, state: Stage, run: Axis, width: int) -> None:
+    """Fold the rows of a tile, vector after vector of its columns."""
+    stage.compute_at(state, run)
+    kept = [a for a in stage.op.axis if a.name.startswith("i")]
+    vector, lane = stage.split(kept[-1], factor=width)
+    rest = [a for a in stage.op.axis if not a.name.startswith("i")]
+    rows = stage.op.reduce_axis[0]
+    stage.reorder(*kept[:-1], *rest, vector, rows, lane)
+    _, row = stage.split(rows, factor=STREAMS)
+    stage.unroll(row)
+    stage.vectorize(lane)

@@ -94,7 +94,23 @@ def tiled_row(
     if at is None:
         share(state, state.op.axis)
     run = state.op.reduce_axis[-1]
-    for tensor, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
+    passes = list(zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True))
+    for tensor, part, tile_pass in reversed(passes):
         s[tensor].compute_at(state, run)
         width, many = lanes(tile_pass.combiner, target), accumulators(tile_pass.combiner, target)
-        fold_by_lanes(s, tensor, state, run, width, many)
+        is_long = part is None and len(passes) == 1
+        fold_by_lanes(s, tensor, state, run, width, many, streams=is_long)
+        if part is not None:
+            _narrow(s[part], state, run, target)
+
+
+def _narrow(part: Stage, state: Stage, run: Axis, target: Target) -> None:
+    """Keep all narrow sums of a run in registers."""
+    part.compute_at(state, run)
+    width = target.vector_bytes // part.op.output(0).dtype.itemsize
+    stream = part.op.axis[-2]
+    vector, lane = part.split(part.op.axis[-1], factor=width)
+    part.reorder(*part.op.reduce_axis, stream, vector, lane)
+    part.unroll(stream)
+    part.unroll(vector)
+    part.vectorize(lane)

@@ -167,6 +167,7 @@ class MemberTrace:
         self.combined = self._returned(reducer.combine(a, b), "combine")
         lifted = self._lift(self.values, scene.index)
         self.lifted = self._masked(self._returned(lifted, "lift"), self.identity)
+        self.has_tile = False
         self.absorbed = self._absorb(a, lifted)
         self.initial = tuple(InitialValue.of(d) for d in member.initial)
         self.results = self._finalize(self._started(a) if member.initial else a)
@@ -225,10 +226,14 @@ class MemberTrace:
         return form.assemble(self._masked(components(form.coerce(value)), identity))
 
     def trace_tile(self, function: Callable[[Tile], Any]) -> None:
-        """Trace the tile form."""
+        """Trace the tile form; none, if the function returns None for these elements."""
         scene = self.scene
         tile = Tile(self.values, scene.index, scene.tile_count, self.mask)
-        state = self._returned(function(tile), "tile")
+        returned = function(tile)
+        if returned is None:
+            return
+        self.has_tile = True
+        state = self._returned(returned, "tile")
         self.tile_passes = tile.passes
         if self.mask is not build.TRUE:
             some = tile.count > 0

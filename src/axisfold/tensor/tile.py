@@ -6,22 +6,48 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from axisfold.dtypes import INT64, accumulator, highest, lowest
+from axisfold.dtypes import INT64, accumulator, highest, lowest, parse
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
-from axisfold.ir.expr import Expr, Var
+from axisfold.ir.expr import Cast, Expr, Var
 from axisfold.tensor.values import Complex
 
 
 @dataclass(frozen=True, slots=True)
 class TilePass:
-    """One reduction over a tile: ``result`` names the folded ``source``."""
+    """One reduction over a tile: ``result`` names the folded ``source``.
+
+    Attributes
+    ----------
+    result, combiner, source
+        What is folded, and how.
+    narrow
+        The source in a narrower dtype whose sums of ``NARROW_ROUNDS`` elements are exact, or None.
+    """
 
     result: Var
     combiner: Combiner
     source: Expr
+    narrow: Expr | None = None
+
+
+# Elements whose sum the next wider dtype always holds: 255 truth values, 256 bytes.
+NARROW_ROUNDS: Final = 255
+_NARROW: Final = {"bool": "uint8", "uint8": "uint16", "int8": "int16", "int16": "int32",
+                  "uint16": "uint32"}  # fmt: skip
+
+
+def narrow_form(source: Expr) -> Expr | None:
+    """Return an integer in a dtype that holds short sums of it, narrower than its own, or None."""
+    value = source
+    while isinstance(value, Cast) and value.dtype.is_integer and not value.value.dtype.is_float:
+        value = value.value
+    name = _NARROW.get(str(value.dtype))
+    if value is source or name is None:
+        return None
+    return build.cast(parse(name), value)
 
 
 class Tile:
@@ -45,6 +71,16 @@ class Tile:
         self.count: Expr = count
         if mask is not build.TRUE:
             self.count = self._pass(build.cast(INT64, mask), "add", lambda d: 0)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether an element is complex."""
+        return any(isinstance(e, Complex) for e in self._elements)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether all passes so far have narrow sums."""
+        return all(p.narrow is not None for p in self.passes)
 
     def sum(self, function: Callable[..., Any]) -> Any:
         """Sum of a function of the elements."""
@@ -72,10 +108,13 @@ class Tile:
         dtype = source.dtype
         lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
         start = build.const(identity(dtype), dtype)
+        narrow = narrow_form(source) if op == "add" else None
+        if narrow is not None:
+            narrow = build.select(self._mask, narrow, build.const(0, narrow.dtype))
         source = build.select(self._mask, source, start)
         combiner = Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
         result = Var(f"tile{len(self.passes)}", dtype)
-        self.passes.append(TilePass(result, combiner, source))
+        self.passes.append(TilePass(result, combiner, source, narrow))
         return result
 
 

@@ -109,6 +109,7 @@ def trace(
     if len(tiles) == len(parts):
         for part, tile in zip(parts, tiles, strict=True):
             part.trace_tile(tile)
+    if all(part.has_tile for part in parts):
         traced.tile_passes = tuple(t for p in parts for t in p.tile_passes)
         state = (e for p in parts for e in p.tile_state)
         traced.tile_state = (*state, *(c.tile for c in scene.counters))

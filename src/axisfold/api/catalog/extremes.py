@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from axisfold.dtypes import INT64, DType, highest, lowest
+from axisfold.dtypes import FLOAT32, INT64, DType, highest, lowest
 from axisfold.tensor import math as te
 from axisfold.tensor.reducer import Reducer
 
@@ -24,6 +24,27 @@ def _better_first(wins: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         return {"i": te.select(take_b, b.i, a.i), "v": te.select(take_b, b.v, a.v)}
 
     return combine
+
+
+def _held(x: Any) -> Any:
+    return te.cast(FLOAT32, x) if x.dtype.is_half else x
+
+
+def _first_in_tile(best: str) -> Callable[[Any], Any]:
+    """Find the best value of a run, then the first element that is it."""
+
+    def tile(t: Any) -> Any:
+        if t.is_complex:
+            return None  # parts have no order of their own
+        v = getattr(t, best)(_held)
+
+        def index_of(x: Any, index: Any) -> Any:
+            is_it = te.any(te.same(_held(x), v), te.all(te.isnan(x), te.isnan(v)))
+            return te.select(is_it, index, FIRST_INDEX_OF_NONE)
+
+        return {"i": t.min(index_of), "v": v}
+
+    return tile
 
 
 def _largest(dtype: DType) -> Any:
@@ -63,6 +84,7 @@ ARGMIN = Reducer(
     identity={"i": FIRST_INDEX_OF_NONE, "v": _largest},
     lift=lambda x, index: {"i": index, "v": x},
     combine=_better_first(te.less),
+    tile=_first_in_tile("min"),
     finalize=lambda a: a.i,
     facts=("idempotent", "exact"),
 )
@@ -72,6 +94,7 @@ ARGMAX = Reducer(
     identity={"i": FIRST_INDEX_OF_NONE, "v": _least},
     lift=lambda x, index: {"i": index, "v": x},
     combine=_better_first(lambda a, b: te.less(b, a)),
+    tile=_first_in_tile("max"),
     finalize=lambda a: a.i,
     facts=("idempotent", "exact"),
 )

@@ -21,6 +21,8 @@ def _lift_norm(x: Any) -> dict[str, Any]:
         re, im = _lift_norm(x.re), _lift_norm(x.im)
         return {k: re[k] + im[k] for k in re}
     size = te.abs(te.cast(FLOAT64, x))
+    if x.dtype.bits < FLOAT64.bits:  # no square leaves the range
+        return {"big": 0.0, "medium": size * size, "small": 0.0}
     is_big, is_small = size > _BIG, size < _SMALL
 
     def square(chosen: Any, scale: float) -> Any:

@@ -5,12 +5,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from axisfold.dtypes import FLOAT64, INT64
+from axisfold.dtypes import FLOAT32, FLOAT64, INT64
 from axisfold.tensor import math as te
 from axisfold.tensor.reducer import Reducer
 
+
+def _tile_sum(t: Any) -> Any:
+    """Short integers only: their sums fit narrower dtypes for a while."""
+    total = t.sum(lambda x: x)
+    return {"s": total} if t.is_narrow else None
+
+
+def _tile_truth(best: str) -> Any:
+    """Truth values as bytes: vectors of single bits are slow."""
+    return lambda t: {
+        "v": getattr(t, best)(lambda x: te.cast("uint8", te.not_zero(x))).not_equal(0)
+    }
+
+
 SUM = Reducer(
-    "sum", state={"s": "compensated"}, identity=0, lift=lambda x: x, combine=lambda a, b: a.s + b.s
+    "sum",
+    state={"s": "compensated"},
+    identity=0,
+    lift=lambda x: x,
+    combine=lambda a, b: a.s + b.s,
+    tile=_tile_sum,
 )
 PROD = Reducer(
     "prod", state={"p": "acc"}, identity=1, lift=lambda x: x, combine=lambda a, b: a.p * b.p
@@ -21,6 +40,7 @@ ANY = Reducer(
     identity=False,
     lift=te.not_zero,
     combine=lambda a, b: te.any(a.v, b.v),
+    tile=_tile_truth("max"),
     facts=("idempotent", "exact", "absorbing"),
 )
 ALL = Reducer(
@@ -29,6 +49,7 @@ ALL = Reducer(
     identity=True,
     lift=te.not_zero,
     combine=lambda a, b: te.all(a.v, b.v),
+    tile=_tile_truth("min"),
     facts=("idempotent", "exact", "absorbing"),
 )
 COUNT_NONZERO = Reducer(
@@ -37,6 +58,7 @@ COUNT_NONZERO = Reducer(
     identity=0,
     lift=lambda x: te.cast(INT64, te.not_zero(x)),
     combine=lambda a, b: a.n + b.n,
+    tile=lambda t: {"n": t.sum(lambda x: te.cast(INT64, te.not_zero(x)))},
     facts=("exact",),
 )
 
@@ -60,9 +82,13 @@ def _absorb_logsumexp(a: Any, x: Any) -> dict[str, Any]:
 
 
 def _tile_logsumexp(t: Any) -> dict[str, Any]:
-    """One rescaling for each run."""
-    m = t.max(lambda x: te.cast(FLOAT64, x))
-    return {"m": m, "s": t.sum(lambda x: _scale(te.cast(FLOAT64, x), m))}
+    """One rescaling for each run; exponentials of what is no wider than float32 in that."""
+
+    def held(x: Any) -> Any:
+        return te.cast(FLOAT64 if x.dtype.bits > FLOAT32.bits else FLOAT32, x)
+
+    m = t.max(held)
+    return {"m": m, "s": t.sum(lambda x: _scale(held(x), m))}
 
 
 LOGSUMEXP = Reducer(

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every rule for CPUs: which layouts reach it, and that its kernels are right there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import axisfold
+from axisfold.plan import planner, rules_cpu
+
+LONG = (1 << 18) + 77
+
+
+def numbers(*shape, dtype="float32"):
+    rng = np.random.default_rng(7)
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    if np.dtype(dtype).kind in "iu":
+        return rng.integers(-100, 100, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def ties(*shape):
+    return (numbers(*shape) * 3).astype("int8").astype("float32")
+
+
+def with_nans(*shape):
+    x = numbers(*shape)
+    x.reshape(-1)[5::97] = np.nan
+    return x
+
+
+CASES = [
+    ("sum", numbers(LONG), None, "long_row"),
+    ("max", with_nans(LONG), None, "long_row"),
+    ("sum", numbers(3, LONG), 1, "long_row"),
+    ("sum", numbers(2 * LONG)[::2], None, "long_row"),
+    ("sum", numbers(LONG, dtype="complex64"), None, "long_row"),
+    ("norm", numbers(LONG), None, "long_row"),
+    ("sum", numbers(1234), None, "full"),
+    ("sum", numbers(17, 1001), 1, "row"),
+    ("sum", numbers(3, 7, 50)[:, :, ::3], 2, "row"),
+    ("min", with_nans(18, 77), 1, "row"),
+    ("norm", numbers(6, 333, dtype="float64"), 1, "row"),
+    ("sum", numbers(1001, 3), 1, "row"),
+    ("sum", numbers(9, 5, 70), (0, 2), "row"),
+    ("sum", numbers(5, 1001), 0, "shallow_column"),
+    ("max", with_nans(16, 33), 0, "shallow_column"),
+    ("sum", numbers(99, 1001), 0, "column"),
+    ("min", with_nans(5, 61, 40), 1, "column"),
+    ("sum", numbers(99, 2002)[:, ::2], 0, "column"),
+    ("sum", numbers(300, 3), 0, "column"),
+    ("sum", numbers(2100, 1201), 0, "column_parts"),
+    ("max", with_nans(2049, 1025), 0, "column_parts"),
+    ("sum", numbers(LONG, dtype="int8"), None, "narrow_row"),
+    ("sum", np.full(LONG, -128, "int8"), None, "narrow_row"),
+    ("sum", np.full(LONG, 255, "uint8"), None, "narrow_row"),
+    ("sum", np.full(LONG, -32768, "int16"), None, "narrow_row"),
+    ("count_nonzero", numbers(LONG, dtype="bool"), None, "narrow_row"),
+    ("count_nonzero", np.ones(LONG, bool), None, "narrow_row"),
+    ("count_nonzero", with_nans(LONG), None, "narrow_row"),
+    ("sum", numbers(1, LONG, dtype="bool"), 1, "narrow_row"),
+    ("any", np.arange(LONG) == LONG - 1, None, "single_pass_row"),
+    ("all", np.arange(LONG) != LONG - 1, None, "single_pass_row"),
+    ("argmax", ties(7, 5001), 1, "tiled_long_row"),
+    ("argmin", with_nans(7, 5001), 1, "tiled_long_row"),
+    ("argmax", ties(70_001), None, "tiled_long_row"),
+    ("argmax", np.full((3, 99), -np.inf, "float32"), 1, "tiled_long_row"),
+    ("var", numbers(7, 5001), 1, "tiled_long_row"),
+    ("var", numbers(7, 5001, dtype="float64"), 1, "tiled_row"),
+    ("all", numbers(9, 77, dtype="bool"), 1, "tiled_long_row"),
+    ("argmax", ties(501, 33), 0, "tiled_column"),
+    ("argmin", with_nans(101, 5001), 0, "tiled_column"),
+    ("var", numbers(101, 4101), 0, "tiled_column"),
+    ("std", numbers(3, 33, 20), 1, "tiled_column"),
+    ("any", numbers(9, 77, dtype="bool"), 0, "tiled_column"),
+    ("sum", np.full((300, 77), -128, "int8"), 0, "narrow_column"),
+    ("count_nonzero", np.ones((1300, 77), bool), 0, "narrow_column"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "x", "axis", "rule"), CASES, ids=lambda v: str(v)[:12])
+def test_a_rule_is_reached_and_right(monkeypatch, name, x, axis, rule):
+    used = []
+    real = planner.plan
+    monkeypatch.setattr(
+        "axisfold.api.fold.plan", lambda *a, **k: used.append(real(*a, **k)) or used[-1]
+    )
+    found = getattr(axisfold, name)(x, axis=axis, keepdims=True)
+    assert [p.rule.name for p in used] in ([rule], [])
+    wide = x.astype({"f": "float64", "c": "complex128"}.get(x.dtype.kind, x.dtype))
+    if name == "norm":
+        wanted = np.linalg.norm(wide, axis=axis, keepdims=True)
+    else:
+        wanted = getattr(np, name)(wide, axis=axis, keepdims=True)
+    scale = np.abs(wide).sum(axis=axis, keepdims=True) if name == "sum" else np.abs(wanted)
+    assert found.shape == wanted.shape
+    if x.dtype.kind in "fc" and not name.startswith(("arg", "count")):
+        error = np.nan_to_num(np.abs(found - wanted))
+        assert (error <= 4 * np.finfo(x.dtype).eps * np.nan_to_num(scale) + 1e-30).all()
+        assert (np.isnan(found) == np.isnan(wanted)).all()
+    else:
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_every_rule_is_tested():
+    ordered = {"general"}
+    assert {r.name for r in rules_cpu.RULES} == {rule for *_, rule in CASES} | ordered
