@@ -11,7 +11,6 @@ import numpy as np
 
 from axisfold.api.check.comparison import Side, Tolerance, are_same, give_the_same
 from axisfold.api.check.states import Array, State, States, stored
-from axisfold.tensor.reducer import Reducer
 
 # The elements of one part of an array: a tuple with one number for each input.
 Part: TypeAlias = Sequence[tuple[Any, ...]]
@@ -74,7 +73,7 @@ class Law:
     remedy
         What to do where it is broken.
     applies
-        Whether a reducer promises it.
+        Whether a reducer promises it, for the elements that it is tried on.
     parts
         How many parts are drawn.
     sides
@@ -88,7 +87,7 @@ class Law:
     name: str
     statement: str
     remedy: str
-    applies: Callable[[Reducer], bool]
+    applies: Callable[[States], bool]
     parts: int
     sides: Callable[[Sample], list[tuple[Side, Side]]]
     is_wild: bool = False
@@ -142,7 +141,7 @@ def _commutativity(sample: Sample) -> list[tuple[Side, Side]]:
 
 
 def _exact(sample: Sample) -> list[tuple[Side, Side]]:
-    is_ordered = sample.states.member.reducer.is_ordered
+    is_ordered = sample.states.reducer.is_ordered
     return _associativity(sample) + ([] if is_ordered else _commutativity(sample))
 
 
@@ -182,7 +181,7 @@ LAWS: Final = (
         "combine(identity, a) = a = combine(a, identity)",
         "The identity is the state of nothing: 0 for sums, 1 for products, axisfold.lowest for "
         "maxima. A start value of another kind is no identity.",
-        lambda r: True,
+        lambda s: True,
         1,
         _identity,
         is_wild=True,
@@ -192,7 +191,7 @@ LAWS: Final = (
         "combine(combine(a, b), c) = combine(a, combine(b, c))",
         "Parts are merged in any grouping: put into the state what a merge needs, such as the "
         "count beside a mean.",
-        lambda r: True,
+        lambda s: True,
         3,
         _associativity,
     ),
@@ -200,7 +199,7 @@ LAWS: Final = (
         "commutativity",
         "combine(a, b) = combine(b, a)",
         'Parts are merged in any order: declare facts=("ordered",) if the order has a meaning.',
-        lambda r: not r.is_ordered,
+        lambda s: not s.reducer.is_ordered,
         2,
         _commutativity,
     ),
@@ -208,7 +207,7 @@ LAWS: Final = (
         "exact",
         "the laws above hold to the bit, for all elements",
         'Take "exact" out of facts: the functions round.',
-        lambda r: "exact" in r.facts,
+        lambda s: "exact" in s.reducer.facts,
         3,
         _exact,
         is_wild=True,
@@ -218,7 +217,7 @@ LAWS: Final = (
         "idempotent",
         "combine(a, a) = a",
         'Take "idempotent" out of facts: an element that is folded twice would count twice.',
-        lambda r: "idempotent" in r.facts,
+        lambda s: "idempotent" in s.reducer.facts,
         1,
         _idempotent,
     ),
@@ -227,7 +226,7 @@ LAWS: Final = (
         "absorb(a, x) = combine(a, lift(x))",
         "absorb is a cheaper way to the same state, also from the identity; without it, "
         "combine(a, lift(x)) is used.",
-        lambda r: r.absorb is not None,
+        lambda s: s.reducer.absorb is not None,
         2,
         _absorb,
     ),
@@ -235,7 +234,7 @@ LAWS: Final = (
         "tile",
         "tile(elements) = their lifted states merged",
         "A tile is a run of any number of elements from one on: t.count says how many.",
-        lambda r: r.tile is not None,
+        lambda s: bool(s.traced.tile_state),
         1,
         _tile,
     ),

@@ -198,7 +198,7 @@ class _Check:
         """Return the laws that hold; raise at the first that does not."""
         held = []
         for law in LAWS:
-            if law.applies(self.reducer):
+            if law.applies(self.states):
                 self._check_law(law)
                 held.append(self._held(law.name, law.statement))
         if "absorbing" in self.reducer.facts:

@@ -40,7 +40,7 @@ class States:
     def __init__(self, member: Member, dtypes: Sequence[DType]) -> None:
         self.member, self.dtypes = member, tuple(dtypes)
         self.traced = trace([member], dtypes)
-        reducer = member.reducer
+        self.reducer = reducer = member.reducer
         common = reduce(promote, [member.compute or dtype for dtype in dtypes])
         self.forms: dict[str, Form] = {n: reducer.form(n, common) for n in reducer.state}
 
