@@ -9,6 +9,7 @@ from axisfold.config import config
 
 # The tests bring arrays of both; where there is no GPU there is often neither.
 collect_ignore_glob = [] if find_spec("torch") and find_spec("cupy") else ["test_*.py"]
+collect_ignore_glob += [] if find_spec("jax") else ["test_jax*.py"]
 
 
 @pytest.fixture(autouse=True, scope="session")
