@@ -181,4 +181,9 @@ def _measured(
     notes: tuple[str, ...] = ()
     if predicted < GOOD * times.call:
         notes = time_notes(times, explanation.traffic, limit, one)
+    elif predicted > times.call / GOOD:
+        notes = (
+            "faster than memory was when that was measured: the data are in a cache, or other work "
+            "slowed the machine then (refresh=True measures it anew)",
+        )
     return replace(explanation, times=times, notes=notes)

@@ -21,9 +21,9 @@ def report(e: Explanation, *, full: bool = False) -> str:
     source = [] if not full else [(e.language, e.source.rstrip().splitlines())]
     sections = [
         ("problem", list(e.problem)),
-        ("rule", list(_rule_lines(e))),
+        ("rule", list(rule_lines(e))),
         ("memory and time", list(numbers(e))),
-        *([("GPU", [_resources(r) for r in e.resources])] if e.resources else []),
+        ("GPU", gpu_lines(e)),
         ("where the time goes", list(e.notes)),
         ("tensor expression and schedule", e.python.rstrip().splitlines()),
         ("loops", str(e.loops).rstrip().splitlines()),
@@ -50,7 +50,8 @@ def _wrapped(lines: list[str]) -> Iterator[str]:
         )
 
 
-def _rule_lines(e: Explanation) -> Iterator[str]:
+def rule_lines(e: Explanation) -> Iterator[str]:
+    """Return the rule, its layout class and parameters, and the rules that were passed over."""
     yield f"{e.rule}: {e.reason}"
     yield f"layout class: {layout_text(e.layout)}"
     if e.parameters:
@@ -89,6 +90,11 @@ def numbers(e: Explanation) -> Iterator[str]:
         yield f"measured   {seconds_text(e.times.seconds)}, the median of {count}{rest}"
     if e.percent is not None:
         yield f"limit      {e.percent:.0f} % of the speed of memory"
+
+
+def gpu_lines(e: Explanation) -> list[str]:
+    """Return what each launch uses of a GPU, a line for each."""
+    return [_resources(r) for r in e.resources]
 
 
 def _resources(r: Resources) -> str:
