@@ -183,7 +183,9 @@ def _measured(
         notes = time_notes(times, explanation.traffic, limit, one)
     elif predicted > times.call / GOOD:
         notes = (
-            "faster than memory was when that was measured: the data are in a cache, or other work "
-            "slowed the machine then (refresh=True measures it anew)",
+            (
+                "faster than memory was when that was measured: the data are in a cache, or other work "
+                "slowed the machine then (refresh=True measures it anew)"
+            ),
         )
     return replace(explanation, times=times, notes=notes)
