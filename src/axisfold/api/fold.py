@@ -120,7 +120,7 @@ def plan_fold(
             tuple(_address(a) for a in arrays),
             tuple(d.is_complex for d in dtypes),
         )
-        gpu = classify(problem, kind, of, traced.combiner, target)
+        gpu = classify(problem, kind, of, traced, target)
         problem = with_lanes(problem, kind, gpu.axis_lanes)
     else:
         sizes = cpu_sizes(problem, kind)

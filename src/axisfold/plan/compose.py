@@ -156,9 +156,9 @@ class Composer:
             absorb=[substitute(e, mapping) for e in traced.absorb],
         )
         state = make_compute("state", tuple(kept), body)
-        return self._finished(inputs, index, state)
+        return self.finished(inputs, index, state)
 
-    def _finished(
+    def finished(
         self,
         inputs: tuple[tuple[Tensor, ...], ...],
         index: Tensor | None,
@@ -166,6 +166,7 @@ class Composer:
         tiles: Sequence[Tensor] = (),
         parts: Sequence[Tensor | None] = (),
     ) -> Graph:
+        """Return the graph of a state."""
         initial = tuple(
             tuple(placeholder((1,), v.dtype, v.name) for v in value.variables)
             for value in self.traced.initial
@@ -198,7 +199,7 @@ class Composer:
         state = make_compute(
             "state", tuple(kept), make_reduce(self.traced.combiner, source, folded)
         )
-        return self._finished(inputs, index, state, tiles, parts)
+        return self.finished(inputs, index, state, tiles, parts)
 
     def _tiles(
         self,

@@ -179,7 +179,9 @@ def make_plan(
 def _write(plan: Plan) -> _Written:
     traced, layout, rule, target = plan.traced, plan.layout, plan.rule, plan.target
     composer = Composer(traced, layout)
-    graph = composer.graph() if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
+    graph = (
+        rule.compose(composer) if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
+    )
     schedule = create_schedule(graph.results[0].op)
     if any(stage.op is graph.state[0].op for stage in schedule.stages):
         rule.schedule(schedule, graph, traced, target)  # else no result reads the state

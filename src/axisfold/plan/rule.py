@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from axisfold.plan.compose import LayoutClass
+from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.tensor.trace import Traced
 
 # Parameters that may be tuned are keyword arguments after these, with their defaults.
@@ -45,6 +45,7 @@ class Rule:
     tile_rows: int | None = None
     parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     values: Mapping[str, int] = field(default_factory=dict)
+    compose: Callable[[Composer], Graph] = Composer.graph
 
     def with_values(self, values: Mapping[str, int]) -> Rule:
         """Return the rule with parameters other than its defaults."""

@@ -8,14 +8,22 @@ each form has one rule.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from axisfold.plan.compose import LayoutClass
+from axisfold.plan.compose_tiles import tile_graph
 from axisfold.plan.rule import Rule, Scheduler
 from axisfold.plan.rules_cuda_columns import column, column_split, thread_column
 from axisfold.plan.rules_cuda_narrow import narrow, narrow_split
 from axisfold.plan.rules_cuda_ordered import ordered, ordered_split
 from axisfold.plan.rules_cuda_rows import row, row_split, short_row
+from axisfold.plan.rules_cuda_tiles import (
+    tiled_column,
+    tiled_column_split,
+    tiled_row,
+    tiled_row_split,
+)
 from axisfold.tensor.trace import Traced
 
 
@@ -25,6 +33,10 @@ def _is(form: str) -> Callable[[LayoutClass, Traced], bool]:
 
 def _rule(name: str, scheduler: Scheduler, reason: str) -> Rule:
     return Rule(name, _is(name), reason, scheduler)
+
+
+def _tiled_rule(name: str, scheduler: Scheduler, reason: str) -> Rule:
+    return replace(_rule(name, scheduler, reason), compose=tile_graph)
 
 
 RULES: Final = (
@@ -74,6 +86,30 @@ RULES: Final = (
         column_split,
         "wide columns, too few for the card: blocks share the rows too, and the last block of a "
         "tile of columns folds what the others left",
+    ),
+    _tiled_rule(
+        "tiled_row",
+        tiled_row,
+        "rows, and the reducer has a form for short runs: each thread takes tiles into registers, "
+        "all loads under way at once, and folds one state for each",
+    ),
+    _tiled_rule(
+        "tiled_row_split",
+        tiled_row_split,
+        "too few long rows for the card, and the reducer has a form for short runs: as tiled_row, "
+        "and one wave of blocks shares them",
+    ),
+    _tiled_rule(
+        "tiled_column",
+        tiled_column,
+        "wide columns, and the reducer has a form for short runs: each thread takes a few rows of "
+        "neighbouring columns into registers and folds one state for each column",
+    ),
+    _tiled_rule(
+        "tiled_column_split",
+        tiled_column_split,
+        "wide columns, too few for the card, and the reducer has a form for short runs: as "
+        "tiled_column, and blocks share the rows too",
     ),
     _rule(
         "ordered",

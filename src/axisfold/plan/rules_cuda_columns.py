@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from axisfold.plan.compose import Graph
@@ -38,7 +39,7 @@ def column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     result, state = s[graph.results[0]], s[graph.state[0]]
     _, rest = state.split(fused(state, state.op.reduce_axis), factor=UNROLL * graph.gpu.team)
     rows = _rows(s, graph, graph.state, rest)
-    tile, _, column = _tile(result, result.op.axis, graph)
+    tile, _, column = tile_of_columns(result, result.op.axis, graph)
     state.compute_at(result, column)
     state.set_scope("local")
     s[first(rows)].compute_at(result, tile)
@@ -58,18 +59,18 @@ def column_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> N
     rows = _rows(s, graph, totals, total.op.reduce_axis[-1])
     part, *kept = partial.op.axis
     partial.reorder(*kept, part)
-    tile, *columns = _tile(partial, kept, graph)
+    tile, *columns = tile_of_columns(partial, kept, graph)
     partial.reorder(tile, part, *columns)
     bind(partial, part, "blockIdx.y")
     total.compute_at(partial, columns[-1])
     s[first(rows)].compute_at(partial, part)
-    *_, column = _tile(result, result.op.axis, graph)
+    *_, column = tile_of_columns(result, result.op.axis, graph)
     state.compute_at(result, column)
     state.set_scope("local")
     result.last_block(partial)
 
 
-def _tile(stage: Stage, kept: list[Axis] | tuple[Axis, ...], graph: Graph) -> tuple[Axis, ...]:
+def tile_of_columns(stage: Stage, kept: Sequence[Axis], graph: Graph) -> tuple[Axis, ...]:
     """Bind kept axes: each block has a tile of columns, which rows of threads take one by one."""
     lanes = graph.gpu.lanes
     *others, column = (*kept[:-2], stage.fuse(*kept[-2:])) if lanes > 1 else kept

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from axisfold.ir import build
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_gpu import bind, first, fused, named
 from axisfold.plan.sizes_gpu import BLOCK, UNROLL
@@ -36,11 +35,7 @@ def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
     bind(result, place, "threadIdx.y" if team > 1 else "threadIdx.x")
     state.compute_at(result, place)
     state.set_scope("local")
-    units = 1
-    for axis in state.op.reduce_axis:
-        units *= build.as_int(axis.extent) or 1
-    steps = -(-units // graph.gpu.lanes // team)
-    _fold(s, graph, graph.state, team, max(steps, 1))
+    _fold(s, graph, graph.state, team, graph.gpu.steps)
 
 
 def row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from axisfold.ir.combiner import Combiner
+from axisfold.ir.expr import Var
+from axisfold.ir.walk import uses
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.target import Target
+from axisfold.tensor.trace import Traced
 
 # Bytes of the longest load of a thread, and of the states that its lanes may hold.
 LOAD_BYTES: Final = 16
@@ -40,7 +42,7 @@ FEW_ROWS: Final = 16
 
 Form = Literal[
     "row", "row_split", "short_row", "column", "column_split", "thread_column",
-    "narrow", "narrow_split",
+    "narrow", "narrow_split", "tiled_row", "tiled_row_split", "tiled_column", "tiled_column_split",
     "ordered", "ordered_split",
 ]  # fmt: skip
 
@@ -59,6 +61,8 @@ class GpuClass:
         Threads of a block that fold one element of the result together.
     parts
         Blocks that share one fold.
+    steps
+        Loads of a thread that are under way at once.
     fixed
         Constant extents of the last axes, 0 for those that are arguments.
     """
@@ -67,6 +71,7 @@ class GpuClass:
     lanes: int = 1
     team: int = 1
     parts: int = 1
+    steps: int = UNROLL
     fixed: tuple[int, ...] = ()
 
     @property
@@ -153,22 +158,48 @@ def without_lanes(problem: Problem, kind: str, lanes: int) -> Problem:
     return replace(problem, kept=whole) if kind == "kept" else replace(problem, reduced=whole)
 
 
+TILED: Final[dict[Form, Form]] = {
+    "row": "tiled_row", "short_row": "tiled_row", "row_split": "tiled_row_split",
+    "column": "tiled_column", "column_split": "tiled_column_split",
+}  # fmt: skip
+
+
 def classify(
-    problem: Problem, kind: str, inputs: Inputs, combiner: Combiner, target: Target
+    problem: Problem, kind: str, inputs: Inputs, traced: Traced, target: Target
 ) -> GpuClass:
     """Return the class of a problem without lanes of its own."""
     outputs = math.prod(a.extent for a in problem.kept)
     folded = math.prod(a.extent for a in problem.reduced)
     wave = RESIDENT * target.multiprocessors
-    if combiner.is_ordered:
+    if traced.combiner.is_ordered:
         return _ordered(outputs, folded, wave)
-    state_bytes = sum(v.dtype.itemsize for v in combiner.lhs)
-    lanes = lanes_of(problem, inputs, state_bytes)
-    if kind == "kept":
-        if _is_narrow(problem, lanes, inputs):
-            return _narrow(problem, inputs, state_bytes, folded, wave)
-        return _column(problem, lanes, folded, wave)
-    return _row(problem, lanes, outputs, folded, wave)
+    state_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
+    has_tiles = _has_dependent_passes(traced) and not traced.uses_index
+    # A tile has one state, and one that is as wide as its elements.
+    lanes = lanes_of(problem, inputs, state_bytes if kind == "kept" or not has_tiles else 1)
+    if kind == "reduced":
+        found = _row(problem, lanes, outputs, folded, wave)
+    elif _is_narrow(problem, lanes, inputs):
+        return _narrow(problem, inputs, state_bytes, folded, wave)
+    else:
+        found = _column(problem, lanes, folded, wave)
+    if not has_tiles or found.form not in TILED:
+        return found
+    steps = found.steps if kind == "reduced" else 2 * UNROLL
+    return replace(found, form=TILED[found.form], steps=steps)
+
+
+def _has_dependent_passes(traced: Traced) -> bool:
+    """Return whether a pass over a tile needs what an earlier one has found.
+
+    Where none does, elements go into the state one by one as quickly.
+    """
+    earlier: set[Var] = set()
+    for tile_pass in traced.tile_passes:
+        if uses(tile_pass.source, frozenset(earlier)):
+            return True
+        earlier.add(tile_pass.result)
+    return False
 
 
 def _ordered(outputs: int, folded: int, wave: int) -> GpuClass:
@@ -189,12 +220,13 @@ def _row(problem: Problem, lanes: int, outputs: int, folded: int, wave: int) -> 
         fixed = tuple(a.extent for a in problem.reduced)
         if lanes > 1:
             fixed = (*fixed[:-1], fixed[-1] // lanes, lanes)
-        return GpuClass("short_row", lanes, team, 1, fixed)
+        steps = max(-(-units // team), 1)
+        return GpuClass("short_row", lanes, team, 1, steps, fixed)
     fixed = (lanes,) if lanes > 1 else ()
     useful = _power_up(-(-units // (BLOCK * UNROLL)))
     parts = min(useful, _share(wave, outputs))
     form: Form = "row" if parts == 1 else "row_split"
-    return GpuClass(form, lanes, BLOCK, parts, fixed)
+    return GpuClass(form, lanes, BLOCK, parts, fixed=fixed)
 
 
 def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
@@ -204,13 +236,13 @@ def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
     rest = (0,) * len(problem.reduced)
     if folded <= FEW_ROWS:
         rest = tuple(a.extent for a in problem.reduced)
-        return GpuClass("thread_column", lanes, 1, 1, (*fixed, *rest))
+        return GpuClass("thread_column", lanes, fixed=(*fixed, *rest))
     height = max(BLOCK // TILE, lanes)
     blocks = -(-width // (lanes * TILE)) * others
     useful = _power_up(-(-folded // (2 * height * 2 * UNROLL)))
     parts = min(useful, _share(wave, blocks))
     form: Form = "column" if parts == 1 else "column_split"
-    return GpuClass(form, lanes, height, parts, (*fixed, *rest) if fixed else ())
+    return GpuClass(form, lanes, height, parts, fixed=(*fixed, *rest) if fixed else ())
 
 
 def _is_narrow(problem: Problem, lanes: int, inputs: Inputs) -> bool:
@@ -237,7 +269,7 @@ def _narrow(problem: Problem, inputs: Inputs, state_bytes: int, folded: int, wav
     useful = _power_up(-(-folded // (height * lanes * UNROLL)))
     parts = min(useful, _share(wave * BLOCK // max(height * width, BLOCK), others))
     form: Form = "narrow" if parts == 1 else "narrow_split"
-    return GpuClass(form, lanes, height, parts, (width, *(0,) * len(problem.reduced)))
+    return GpuClass(form, lanes, height, parts, fixed=(width, *(0,) * len(problem.reduced)))
 
 
 def _team(units: int) -> int:

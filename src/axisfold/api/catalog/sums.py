@@ -70,7 +70,8 @@ def _scale(a: Any, m: Any) -> Any:
 
 def _merge_logsumexp(a: Any, b: Any) -> dict[str, Any]:
     m = te.maximum(a.m, b.m)
-    return {"m": m, "s": a.s * _scale(a.m, m) + b.s * _scale(b.m, m)}
+    scale = _scale(te.minimum(a.m, b.m), m)
+    return {"m": m, "s": te.select(b.m > a.m, a.s * scale + b.s, a.s + b.s * scale)}
 
 
 def _absorb_logsumexp(a: Any, x: Any) -> dict[str, Any]:

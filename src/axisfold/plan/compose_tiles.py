@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The te computation of a fold by the threads of a GPU: each takes tiles into registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from axisfold.dtypes import INT64
+from axisfold.ir import build
+from axisfold.ir.expr import Expr, Var
+from axisfold.ir.walk import substitute
+from axisfold.plan.compose import Composer, Graph
+from axisfold.plan.sizes_gpu import GpuClass
+from axisfold.tensor.axis import Axis, make_axis
+from axisfold.tensor.compute import make_compute
+from axisfold.tensor.reduce import make_reduce
+from axisfold.tensor.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class _Units:
+    """How folded units, each one load, are dealt out: by turns, blocks, threads and steps."""
+
+    extents: tuple[Expr, ...]
+    gpu: GpuClass
+
+    @property
+    def count(self) -> Expr:
+        """Number of units."""
+        total: Expr = build.const(1, INT64)
+        for extent in self.extents:
+            total = total * extent
+        return total
+
+    @property
+    def turns(self) -> Expr:
+        """Turns that each thread takes."""
+        return build.ceildiv(self.count, self.gpu.steps * self.gpu.team * self.gpu.parts)
+
+    def position(self, place: Sequence[Expr], step: Expr) -> Expr:
+        """Return the unit of a step; ``place`` is turn, block and thread."""
+        turn, part, thread = place
+        tile = turn * self.gpu.parts + part
+        unit: Expr = (tile * self.gpu.steps + step) * self.gpu.team + thread
+        return unit
+
+    def left(self, place: Sequence[Expr]) -> Expr:
+        """Return how many steps of a tile have a unit."""
+        start = self.position(place, build.const(0, INT64))
+        rounds = build.ceildiv(self.count - start, self.gpu.team)
+        return build.maximum(build.minimum(rounds, self.gpu.steps), 0)
+
+    def coordinates(self, unit: Expr) -> list[Expr]:
+        """Return where a unit lies on the folded axes."""
+        found: list[Expr] = []
+        for extent in reversed(self.extents[1:]):
+            found.insert(0, unit % extent)
+            unit = unit // extent
+        return [unit, *found]
+
+
+def tile_graph(composer: Composer) -> Graph:
+    """Return the computation by tiles of a thread.
+
+    The reducer's ``tile`` says how the state of a tile follows by short reductions over it, which
+    read its elements again: the compiler keeps them in registers.  Threads merge whole states.
+    """
+    layout = composer.layout
+    assert layout.gpu is not None  # noqa: S101  (rules for GPUs only ask)
+    folds_lanes = layout.lanes > 1 and layout.inner_kind == "reduced"
+    extents = composer.reduced_extents[:-1] if folds_lanes else composer.reduced_extents
+    units = _Units(tuple(extents), layout.gpu)
+    lanes = layout.lanes if folds_lanes else 1
+    inputs = composer.inputs()
+    tiles = _passes(composer, units, inputs, lanes)
+    return _merged(composer, units, lanes, tiles, inputs)
+
+
+def _dealt(units: _Units) -> list[tuple[str, Expr]]:
+    gpu = units.gpu
+    constants = [("part", gpu.parts), ("thread", gpu.team)]
+    return [("turn", units.turns), *((n, build.const(e, INT64)) for n, e in constants)]
+
+
+def _axis(name: str, extent: Expr, kind: str) -> Axis:
+    return make_axis(name, build.const(0, INT64), extent, kind)  # type: ignore[arg-type]
+
+
+def _passes(
+    composer: Composer, units: _Units, inputs: Sequence[Sequence[Tensor]], lanes: int
+) -> list[Tensor]:
+    """Return a stage for each pass over a tile; later ones read the earlier."""
+    traced, made = composer.traced, list[Tensor]()
+    for number, tile_pass in enumerate(traced.tile_passes):
+        kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
+        dealt = [_axis(n, e, "data") for n, e in _dealt(units)]
+        run = [
+            _axis(n, build.const(e, INT64), "reduce")
+            for n, e in (("step", units.gpu.steps), ("lane", lanes))
+        ]
+        outside = tuple(a.var for a in (*kept, *dealt))
+        place = [a.var for a in dealt]
+        unit = units.position(place, run[0].var)
+        at: list[Expr] = [a.var for a in kept]
+        at += units.coordinates(unit) + [run[1].var] * (lanes > 1)
+        mapping = composer.elements(inputs, at, None)
+        mapping[traced.tile_count] = units.left(place) * lanes
+        mapping.update(
+            {p.result: t[outside] for p, t in zip(traced.tile_passes, made, strict=False)}
+        )
+        body = make_reduce(
+            tile_pass.combiner,
+            [substitute(tile_pass.source, mapping)],
+            run,
+            where=build.likely(unit < units.count),
+        )
+        made.append(make_compute(f"tile{number}", (*kept, *dealt), body).output(0))
+    return made
+
+
+def _merged(
+    composer: Composer,
+    units: _Units,
+    lanes: int,
+    tiles: Sequence[Tensor],
+    inputs: tuple[tuple[Tensor, ...], ...],
+) -> Graph:
+    """Return the graph that merges the states of tiles."""
+    traced = composer.traced
+    kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
+    dealt = [_axis(n, e, "reduce") for n, e in _dealt(units)]
+    here = tuple(a.var for a in (*kept, *dealt))
+    place = [a.var for a in dealt]
+    mapping: dict[Var, Expr] = {
+        p.result: t[here] for p, t in zip(traced.tile_passes, tiles, strict=True)
+    }
+    mapping[traced.tile_count] = units.left(place) * lanes
+    body = make_reduce(
+        traced.combiner,
+        [substitute(e, mapping) for e in traced.tile_state],
+        dealt,
+        where=build.likely(units.position(place, build.const(0, INT64)) < units.count),
+    )
+    state = make_compute("state", tuple(kept), body)
+    return composer.finished(inputs, None, state, tiles)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules for GPUs of folds by tiles, which each thread holds in registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axisfold.plan.compose import Graph
+from axisfold.plan.rules_cuda_columns import tile_of_columns
+from axisfold.plan.schedules_gpu import bind, first, fused
+from axisfold.plan.sizes_gpu import BLOCK
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.target import Target
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.trace import Traced
+
+
+def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Give each row a team of threads, which take tiles of it in turn."""
+    team = graph.gpu.team
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    block, place = result.split(fused(result, result.op.axis), factor=max(BLOCK // team, 1))
+    bind(result, block, "blockIdx.x")
+    bind(result, place, "threadIdx.y")
+    state.compute_at(result, place)
+    state.set_scope("local")
+    turn, _, thread = state.op.reduce_axis
+    bind(state, thread, "threadIdx.x")
+    _tiles(s, graph, state, turn)
+
+
+def tiled_row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Share each row among blocks, of which the last folds what they left."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    partial = s[first(s.rfactor(graph.state, state.op.reduce_axis[1]))]
+    part, *kept = partial.op.axis
+    output = fused(partial, kept)
+    partial.reorder(output, part)
+    bind(partial, output, "blockIdx.y")
+    bind(partial, part, "blockIdx.x")
+    turn, thread = partial.op.reduce_axis
+    bind(partial, thread, "threadIdx.x")
+    _tiles(s, graph, partial, turn)
+    output = fused(result, result.op.axis)
+    bind(result, output, "blockIdx.y")
+    state.compute_at(result, output)
+    state.set_scope("local")
+    _, thread = state.split(state.op.reduce_axis[0], factor=BLOCK)
+    bind(state, thread, "threadIdx.x")
+    result.last_block(partial)
+
+
+def tiled_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Give each tile of columns a block, whose rows of threads take tiles of rows."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    rows = _rows(s, graph, graph.state)
+    tile, _, column = tile_of_columns(result, result.op.axis, graph)
+    state.compute_at(result, column)
+    state.set_scope("local")
+    rows.compute_at(result, tile)
+
+
+def tiled_column_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Share each tile of columns among blocks, of which the last folds what they left."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    partials: Any = s.rfactor(graph.state, state.op.reduce_axis[1])
+    partial = s[first(partials)]
+    totals: Any = s.cache_write(partials, "local")
+    rows = _rows(s, graph, totals)
+    part, *kept = partial.op.axis
+    partial.reorder(*kept, part)
+    tile, *columns = tile_of_columns(partial, kept, graph)
+    partial.reorder(tile, part, *columns)
+    bind(partial, part, "blockIdx.y")
+    s[first(totals)].compute_at(partial, columns[-1])
+    rows.compute_at(partial, part)
+    *_, column = tile_of_columns(result, result.op.axis, graph)
+    state.compute_at(result, column)
+    state.set_scope("local")
+    result.last_block(partial)
+
+
+def _rows(s: Schedule, graph: Graph, tensors: Any) -> Stage:
+    """Factor out one state for each row of threads, in shared memory, and fold tiles into it."""
+    rows: Any = s.rfactor(tensors, s[first(tensors)].op.reduce_axis[-1])
+    local: Any = s.cache_write(rows, "local")
+    stage, fold = s[first(rows)], s[first(local)]
+    has_lanes = graph.gpu.lanes > 1
+    stage.set_scope("shared")
+    column = stage.op.axis[-2 if has_lanes else -1]
+    bind(stage, stage.op.axis[0], "threadIdx.y")
+    bind(stage, column, "threadIdx.x")
+    fold.compute_at(stage, column)
+    turn = fold.op.reduce_axis[0]
+    if has_lanes:
+        stage.vectorize(stage.op.axis[-1])
+        fold.reorder(*fold.op.reduce_axis, fold.op.axis[-1])
+        fold.vectorize(fold.op.axis[-1])
+        turn = fold.op.reduce_axis[-1]
+    _tiles(s, graph, fold, turn)
+    return stage
+
+
+def _tiles(s: Schedule, graph: Graph, parent: Stage, turn: Axis) -> None:
+    """Compute the passes over the tile of a turn, each lane of a load on its own."""
+    layout = graph.layout
+    assert layout is not None  # noqa: S101  (the composer says it)
+    is_kept = layout.inner_kind == "kept"
+    for tensor in reversed(graph.tiles):
+        stage = s[tensor]
+        stage.compute_at(parent, turn)
+        step, lane = stage.op.reduce_axis
+        if is_kept and layout.lanes > 1:
+            column = stage.op.axis[layout.kept - 1]
+            stage.reorder(step, lane, column)
+            stage.vectorize(column)
+            stage.unroll(step)
+        elif layout.lanes > 1:
+            lanes = s[s.rfactor(tensor, lane, factor_axis=-1)]
+            stage.unroll(stage.op.reduce_axis[0])
+            lanes.compute_at(parent, turn)
+            (step,) = lanes.op.reduce_axis
+            lanes.reorder(step, lanes.op.axis[-1])
+            lanes.unroll(step)
+            lanes.vectorize(lanes.op.axis[-1])
+        else:
+            stage.unroll(step)
