@@ -30,6 +30,10 @@ from axisfold.target import Target
 from axisfold.target import parse as parse_target
 
 REPEATS: Final = 15
+_FASTER: Final = (
+    "faster than memory was when that was measured: the data are in a cache, or other work slowed "
+    "the machine then (refresh=True measures it anew)"
+)
 # How each kind of target calls its source, and where a compiled plan has it.
 _SOURCES: Final[dict[str, tuple[str, Callable[[Any], str]]]] = {
     "llvm": ("LLVM IR", lambda compiled: str(compiled.source())),
@@ -182,10 +186,5 @@ def _measured(
     if predicted < GOOD * times.call:
         notes = time_notes(times, explanation.traffic, limit, one)
     elif predicted > times.call / GOOD:
-        notes = (
-            (
-                "faster than memory was when that was measured: the data are in a cache, or other work "
-                "slowed the machine then (refresh=True measures it anew)"
-            ),
-        )
+        notes = (_FASTER,)
     return replace(explanation, times=times, notes=notes)
