@@ -7,12 +7,11 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.rule import Rule
-from axisfold.plan.sizes_gpu import Form
 from axisfold.tensor.trace import TilePass, Traced
 
 # Facts that are changed together at most to find out what a rule is waiting for.
@@ -91,6 +90,8 @@ def passed_over(
             continue
         if rule.applies(layout, traced):
             why = f"applies too, but stands below {chosen}"
+        elif layout.gpu is not None:  # each form has one rule, whose reason begins with the form
+            why = f"is for another form: {rule.reason.partition(':')[0]}"
         else:
             why = _needs(rule, layout, traced)
         found.append(Passed(rule.name, why))
@@ -110,20 +111,20 @@ def _needs(rule: Rule, layout: LayoutClass, traced: Traced) -> str:
     """Return the fewest facts that would have to be otherwise for a rule to apply."""
     changes = list(_changes(layout, traced))
     for count in range(1, _MOST_CHANGES + 1):
-        hits = []
+        hits: dict[frozenset[str], str] = {}
         for group in combinations(changes, count):
-            fields = {change.field for change in group}
+            fields = frozenset(change.field for change in group)
             if len(fields) == count and rule.applies(*_changed(layout, traced, group)):
-                hits.append(" and ".join(change.words for change in group))
+                hits.setdefault(fields, " and ".join(change.words for change in group))
         if hits:
-            return "needs " + ", or ".join(hits[:2])
+            return "needs " + ", or ".join(list(hits.values())[:2])
     return "takes problems of quite another kind"
 
 
 def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
     if layout.inner_kind == "kept":
         yield _Change("inner_kind", "reduced", "a folded axis innermost in memory")
-    elif layout.kept:
+    else:
         yield _Change("inner_kind", "kept", "a kept axis innermost in memory")
     unit = ("unit",) * len(layout.inner_steps)
     if layout.inner_steps != unit:
@@ -132,12 +133,6 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
         yield _Change("kept", 0, "no kept axis")
     else:
         yield _Change("kept", 1, "a kept axis")
-    if layout.gpu is not None:
-        for form in get_args(Form):
-            if form != layout.gpu.form:
-                gpu = replace(layout.gpu, form=form)
-                yield _Change("gpu", gpu, f"extents of a {form} (these are of a {layout.gpu.form})")
-        return
     for field, names, what in (("run", _RUNS, "folds"), ("outputs", _OUTPUTS, "results")):
         mine = getattr(layout, field)
         for name in names:
@@ -146,8 +141,26 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
                 yield _Change(field, name, f"{name} {what}{here}")
     if traced.combiner.is_ordered:
         yield _Change("ordered", False, "a reducer that may be folded in any order")
-    if not traced.tile_passes:
-        yield _Change("tiles", True, "a reducer that has a form for short runs")
+    if "exact" not in traced.combiner.facts:
+        yield _Change("exact", True, "a reducer whose merges round nothing")
+    narrow = all(tile_pass.narrow is not None for tile_pass in traced.tile_passes)
+    if traced.tile_passes:
+        yield _Change("tiles", (), "a reducer without a form for short runs")
+    if narrow or not traced.tile_passes:
+        plain = _one_pass(traced, is_narrow=False)
+        form = "a reducer that has a form for short runs"
+        words = "sums that no narrower dtype holds" if traced.tile_passes else form
+        yield _Change("tiles", plain, words)
+    if not narrow or not traced.tile_passes:
+        short = _one_pass(traced, is_narrow=True)
+        yield _Change("tiles", short, "sums of short runs that fit a narrower dtype")
+
+
+def _one_pass(traced: Traced, *, is_narrow: bool) -> tuple[TilePass, ...]:
+    """Return a form for short runs such as another reducer may have."""
+    combiner = traced.combiner
+    value = combiner.lhs[0]
+    return (TilePass(value, combiner, value, value if is_narrow else None),)
 
 
 def _changed(
@@ -159,9 +172,11 @@ def _changed(
             case "ordered":
                 facts = other.combiner.facts - {"ordered"}
                 other.combiner = replace(other.combiner, facts=facts)
+            case "exact":
+                facts = other.combiner.facts | {"exact"}
+                other.combiner = replace(other.combiner, facts=facts)
             case "tiles":
-                first = other.combiner
-                other.tile_passes = (TilePass(first.lhs[0], first, first.lhs[0]),)
+                other.tile_passes = change.value
             case _:
                 layout = replace(layout, **{change.field: change.value})
     return layout, other

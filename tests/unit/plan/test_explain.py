@@ -41,7 +41,7 @@ def test_every_other_rule_has_a_reason(target, shape, axis):
             assert below
             assert not why or "below" in why
         else:
-            assert why.startswith(("needs ", "takes "))
+            assert why.startswith(("needs ", "takes ", "is for "))
 
 
 def test_a_reason_names_what_is_missing():
