@@ -23,7 +23,7 @@ SHOWN = ("bool", "int32", "uint8", "float16", "float32", "float64", "complex64",
 def states_of(row: Row, dtype: DType) -> States:
     """Return the states that a reduction keeps for elements of a dtype."""
     inputs = len(row.make().input_names)
-    return States(member_of(item_of(row.name), dtype, None), [dtype] * inputs)
+    return States(member_of(item_of(row.name), [dtype], None), [dtype] * inputs)
 
 
 def operations(states: States) -> int:

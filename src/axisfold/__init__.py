@@ -22,13 +22,25 @@ if TYPE_CHECKING:
         any,
         argmax,
         argmin,
+        average,
         count_nonzero,
         logsumexp,
         max,
         mean,
         min,
+        minmax,
+        nanargmax,
+        nanargmin,
+        nanmax,
+        nanmean,
+        nanmin,
+        nanprod,
+        nanstd,
+        nansum,
+        nanvar,
         norm,
         prod,
+        ptp,
         std,
         sum,
         var,
@@ -47,8 +59,9 @@ __version__ = "0.1.0"
 _HOMES: Final = {
     **dict.fromkeys(
         (
-            "all", "any", "argmax", "argmin", "count_nonzero", "logsumexp", "max", "mean", "min",
-            "norm", "prod", "std", "sum", "var",
+            "all", "any", "argmax", "argmin", "average", "count_nonzero", "logsumexp", "max",
+            "mean", "min", "minmax", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin",
+            "nanprod", "nanstd", "nansum", "nanvar", "norm", "prod", "ptp", "std", "sum", "var",
         ),
         "axisfold.api.functions",
     ),
@@ -71,9 +84,10 @@ _HOMES: Final = {
 
 __all__ = [
     "ArraySpec", "AxisfoldError", "Explanation", "Function", "Reducer", "all", "any", "argmax",
-    "argmin", "build", "check_reducer", "config", "count_nonzero", "explain", "fold", "highest",
-    "include_dir", "logsumexp", "lower", "lowest", "max", "mean", "min", "norm", "prod", "std",
-    "sum", "te", "tune", "var",
+    "argmin", "average", "build", "check_reducer", "config", "count_nonzero", "explain", "fold",
+    "highest", "include_dir", "logsumexp", "lower", "lowest", "max", "mean", "min", "minmax",
+    "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",
+    "nanvar", "norm", "prod", "ptp", "std", "sum", "te", "tune", "var",
 ]  # fmt: skip
 
 

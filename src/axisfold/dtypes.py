@@ -211,6 +211,11 @@ def highest(dtype: DType) -> Scalar:
     return (1 << (dtype.bits - (dtype.kind == "int"))) - 1
 
 
+def is_same_kind(source: DType, target: DType) -> bool:
+    """Return whether NumPy casts values by its rule ``same_kind``: to the same kind or a higher."""
+    return _RANK[source.kind] <= _RANK[target.kind]
+
+
 def finite_range(dtype: DType) -> tuple[Scalar, Scalar]:
     """Return the least and the largest finite value (te's min_value and max_value)."""
     if dtype.kind == "bfloat":

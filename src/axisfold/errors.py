@@ -75,6 +75,14 @@ class EmptyError(UserError, ValueError):
     """A reduction without an identity was asked to fold no elements."""
 
 
+class ZeroWeightsError(UserError, ZeroDivisionError):
+    """Weights of an average add up to zero."""
+
+
+class RangeError(UserError, OverflowError):
+    """A number is outside of the range of the dtype that it is converted to."""
+
+
 class ExpressionError(UserError, TypeError):
     """A tensor expression is malformed."""
 

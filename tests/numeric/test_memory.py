@@ -33,7 +33,8 @@ def test_no_read_outside_the_array():
 @pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_no_read_outside_any_array(dtype):
-    names = [n for n in CATALOG if n not in ("logsumexp", "norm", "count_nonzero")]
+    others = ("logsumexp", "norm", "count_nonzero", "ptp", "minmax")
+    names = [n for n in CATALOG if n not in others and not n.startswith("nan")]
     fold_at_forbidden_pages(names, [dtype], range(1, 131))
 
 

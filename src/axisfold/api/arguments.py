@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from axisfold.api.catalog import CATALOG, Row
-from axisfold.api.options import Item
-from axisfold.dtypes import DType, parse
+from axisfold.api.options import Item, Request
+from axisfold.dtypes import DType, parse, promote
 from axisfold.errors import ArgumentError, ArgumentTypeError, AxisError, DTypeError
 from axisfold.interop import torch
+from axisfold.tensor import math as te
 from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.trace import Member
 
@@ -116,28 +121,74 @@ def item_of(given: Any) -> Item:
     )
 
 
-def member_of(item: Item, dtype: DType, wanted: DType | None) -> Member:
+def member_of(
+    item: Item, dtypes: Sequence[DType], wanted: DType | None, request: Request | None = None
+) -> Member:
     """Return a fold's member for an item.
+
+    Parameters
+    ----------
+    item
+        The reduction.
+    dtypes
+        Of the inputs' elements.
+    wanted
+        Dtype asked for.
+    request
+        The call that it is part of, for the options that touch every member.
 
     Raises
     ------
     DTypeError
-        ``D301``: complex elements have no such reduction.
+        ``D301``: complex elements, or truth values, have no such reduction.
     """
+    has_initial = request is not None and request.has_initial
+    least = 0 if request is None else request.min_count
     if isinstance(item.reduction, Reducer):
-        return Member(item.reduction, None, wanted)
+        initial = tuple(dtypes) if has_initial else ()
+        return Member(item.reduction, None, wanted, initial=initial, min_count=least)
     row = item.reduction
-    source = wanted or dtype
+    source = wanted or _common(dtypes)
     if source.is_complex and not row.takes_complex:
         raise DTypeError(
             f"{row.name} of {source} is not defined.",
             code="D301",
             hint="Fold real numbers, such as abs(x).",
         )
+    if source.is_bool and not row.takes_bool:
+        raise DTypeError(
+            f"{row.name} of {source} is not defined.",
+            code="D301",
+            hint="Convert the truth values to integers first.",
+        )
     compute = row.compute(source)
     is_plain = wanted is None or not row.takes("dtype")
     result = row.result(source) if is_plain else _result(row, wanted or source)
-    return Member(row.make(**dict(item.arguments)), None if compute == dtype else compute, result)
+    is_partial = row.make_partial is not None and request is not None and request.is_masked
+    make = row.make_partial if is_partial and row.make_partial is not None else row.make
+    skips_nan = row.nan_by == "mask" or (row.nan_by == "reducer" and least > 0)
+    return Member(
+        make(**dict(item.arguments)),
+        None if all(d == compute for d in dtypes) else compute,
+        result,
+        row.name,
+        _is_number if skips_nan else None,
+        (row.result(source),) * len(dtypes) if has_initial else (),
+        least,
+    )
+
+
+def _is_number(*elements: Any) -> Any:
+    return te.all(*(~te.isnan(x) for x in elements))
+
+
+def _common(dtypes: Sequence[DType]) -> DType:
+    """Return NumPy's common dtype of several inputs."""
+    if len(set(dtypes)) == 1:
+        return dtypes[0]
+    if any(d.kind == "bfloat" for d in dtypes):
+        return functools.reduce(promote, dtypes)
+    return parse(np.result_type(*(d.to_numpy() for d in dtypes)))
 
 
 def _result(row: Row, wanted: DType) -> DType:

@@ -10,9 +10,9 @@ from typing import Any
 
 from axisfold.api.fold import Layout, Planned, input_offsets, part_offsets, scalar_values
 from axisfold.api.outputs import result_form
-from axisfold.api.results import result_type
+from axisfold.dtypes import DType
 from axisfold.interop.libraries import BY_NAME
-from axisfold.interop.views import Maker, finished
+from axisfold.interop.views import Form, Output, finished
 from axisfold.runtime.cuda.driver import device
 from axisfold.runtime.cuda.program import Bound
 from axisfold.target import Target
@@ -34,16 +34,25 @@ class DeviceLaunch:
         An address for each placeholder of the element index, which has no memory.
     outputs
         For each result what makes its array, and the byte offsets of its real components.
-    wrap
-        Packs several results, None for one.
+    pack
+        As :class:`axisfold.api.fold.Planned` has it.
+    form, dtypes, initial
+        How results lie in the memory that is written, and the dtypes of results and of initial
+        values.
+    checks
+        Nothing: to look at results would be to wait for them.
     """
 
     bound: Bound
     stream: Callable[[], int]
     inputs: tuple[tuple[int, int], ...]
     index: tuple[int, ...]
-    outputs: tuple[tuple[Maker, tuple[int, ...]], ...]
-    wrap: Callable[..., Any] | None
+    outputs: tuple[Output, ...]
+    pack: Callable[..., Any] | None
+    form: Form
+    dtypes: tuple[DType, ...]
+    initial: tuple[DType, ...]
+    checks: tuple[()] = ()
 
     def __call__(self, like: Any, pointers: Sequence[int]) -> Any:
         """Launch on addresses of this signature and return new results at once.
@@ -55,16 +64,20 @@ class DeviceLaunch:
         pointers
             The inputs' addresses.
         """
+        done = self.results(like, pointers, self.outputs)
+        return done[0] if self.pack is None else self.pack(*done)
+
+    def results(self, like: Any, pointers: Sequence[int], outputs: Sequence[Output]) -> list[Any]:
+        """Launch and return the results, in memory of ``outputs``."""
         addresses = [pointers[which] + offset for which, offset in self.inputs]
         addresses += self.index
         results = []
-        for maker, parts in self.outputs:
+        for maker, parts in outputs:
             result, base = maker.allocate(like)
             addresses += [base + part for part in parts]
             results.append(result)
         self.bound.run(addresses, self.stream())
-        done = finished(self.outputs, results, like)
-        return done[0] if self.wrap is None else self.wrap(*done)
+        return finished(outputs, results, like)
 
 
 @lru_cache
@@ -87,7 +100,6 @@ def bind_device(
     stream: Callable[[], int],
     where: int,
     keepdims: bool = False,
-    as_tuple: bool = False,
 ) -> DeviceLaunch:
     """Compile a planned fold and bind it to the arrays' signature.
 
@@ -103,20 +115,18 @@ def bind_device(
         Number of the device.
     keepdims
         As NumPy's.
-    as_tuple
-        Pack a single result into a tuple, as several are.
     """
     form = result_form(planned.problem, planned.shape, planned.reduced, keepdims)
-    results = planned.traced.results
-    chosen = BY_NAME[library]
-    outputs = tuple((chosen.maker(form, r.dtype, where), part_offsets(r)) for r in results)
+    traced, chosen = planned.traced, BY_NAME[library]
     program = planned.plan.compiled
-    names = tuple(r.name for r in results)
     return DeviceLaunch(
         program.configure(scalar_values(planned, program.kernel), device(where)),
         stream,
         input_offsets(planned, arrays),
         (0,) * planned.traced.uses_index,
-        outputs,
-        result_type(names) if as_tuple or len(names) > 1 else None,
+        tuple((chosen.maker(form, r.dtype, where), part_offsets(r)) for r in traced.results),
+        planned.pack,
+        form,
+        tuple(r.dtype for r in traced.results),
+        tuple(value.form.dtype for value in traced.initial),
     )

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,12 +16,22 @@ from axisfold.api.catalog import Row
 from axisfold.api.catalog.parameters import python_signature
 from axisfold.api.docstrings import docstring
 from axisfold.api.entries import teach
+from axisfold.api.finish import checks_of, packer_of
 from axisfold.api.fold import Layout, Planned, plan_fold
 from axisfold.api.gradients import is_compiling
 from axisfold.api.launches import launches, run_planned
-from axisfold.api.options import Request, axis_key, checked_keepdims, named_request
+from axisfold.api.options import (
+    NO_OPERANDS,
+    Operands,
+    Request,
+    axis_key,
+    checked_keepdims,
+    checked_min_count,
+    named_call,
+)
 from axisfold.api.patterns import apply_pattern
-from axisfold.errors import ArgumentError, KeywordError
+from axisfold.api.weights import weights_beside
+from axisfold.errors import ArgumentError, KeywordError, UnsupportedError
 from axisfold.interop import numpy
 from axisfold.interop.libraries import library_of
 from axisfold.interop.views import Library
@@ -33,7 +44,7 @@ def make_function(row: Row) -> Callable[..., Any]:
     """Return the function of a row of the catalogue.
 
     A call of an array's own type with no other options than ``axis`` and ``keepdims`` is a
-    dictionary look-up and a launch; all others are put in order by :func:`named_request` first.
+    dictionary look-up and a launch; all others are put in order by :func:`named_call` first.
     """
     name = row.name
     axis_is_first = row.signature.startswith("axis")
@@ -46,7 +57,7 @@ def make_function(row: Row) -> Callable[..., Any]:
         if type(x) is not np.ndarray and is_compiling():
             return gradients.compile_named(name, x, args, axis, keepdims, options)
         if args or options:
-            return run(named_request(row, args, axis, keepdims, options), (x,))
+            return run_named(row, x, args, axis, keepdims, options)
         call = (name, axis_key(axis), keepdims)
         quick = library_of(x).quick_key(x)
         if quick is not None:
@@ -56,10 +67,10 @@ def make_function(row: Row) -> Callable[..., Any]:
                 launch = None
             if launch is not None:
                 return launch(x, quick[1:])
-        request = named_request(row, (), axis, keepdims, options)
+        request, _ = named_call(row, (), axis, keepdims, options)
         if library_of(x).is_watched(x):
             return gradients.record(request, (x,))
-        result = run_planned(call, (x,), partial(plan_request, request), request.keepdims)
+        result = run_planned(request, (x,), NO_OPERANDS, call, partial(plan_request, request))
         if quick is not None:
             teach(name, x, axis, keepdims, launches.get((call, quick[0])))
         return result
@@ -71,7 +82,24 @@ def make_function(row: Row) -> Callable[..., Any]:
     return function
 
 
-def run(request: Request, inputs: Sequence[Any]) -> Any:
+def run_named(
+    row: Row, x: Any, args: Sequence[Any], axis: Any, keepdims: Any, options: Mapping[str, Any]
+) -> Any:
+    """Run a named reduction with any of its arguments."""
+    request, operands = named_call(row, args, axis, keepdims, options)
+    return run(request, (x,), operands)
+
+
+def all_inputs(request: Request, inputs: Sequence[Any], operands: Operands) -> tuple[Any, ...]:
+    """Return all that a kernel folds: the inputs, and weights and a mask where there are such."""
+    found = tuple(inputs)
+    if operands.weights is not None:
+        x = found[0] if hasattr(found[0], "shape") else numpy.resolved("x", found[0])
+        found = (x, weights_beside(x, operands.weights, request.axis))
+    return found if operands.where is None else (*found, operands.where)
+
+
+def run(request: Request, inputs: Sequence[Any], operands: Operands = NO_OPERANDS) -> Any:
     """Run a request on arrays, on the device where they are.
 
     Parameters
@@ -80,16 +108,30 @@ def run(request: Request, inputs: Sequence[Any]) -> Any:
         What is folded, and how.
     inputs
         Arrays; what was given, not yet checked.
+    operands
+        The other arrays of the call.
     """
-    if any(library_of(x).is_watched(x) for x in inputs):
-        return gradients.record(request, inputs)
-    return run_unwatched(request, inputs)
+    given = all_inputs(request, inputs, operands)
+    if any(library_of(x).is_watched(x) for x in given):
+        _check_watched(request.function, operands)
+        return gradients.record(request, given)
+    return run_unwatched(request, given, operands)
 
 
-def run_unwatched(request: Request, inputs: Sequence[Any]) -> Any:
-    """As :func:`run`, of arrays that no gradient and no trace depends on."""
-    plan = partial(plan_request, request)
-    return run_planned(request.key, inputs, plan, request.keepdims, as_tuple=request.is_list)
+def run_unwatched(request: Request, inputs: Sequence[Any], operands: Operands = NO_OPERANDS) -> Any:
+    """As :func:`run`, of arrays that no gradient or trace depends on; a mask is the last one."""
+    return run_planned(request, inputs, operands, request.key, partial(plan_request, request))
+
+
+def _check_watched(function: str, operands: Operands) -> None:
+    names = ("where", "initial", "out")
+    given = next((name for name in names if getattr(operands, name) is not None), None)
+    if given is not None:
+        raise UnsupportedError(
+            f"{function}: {given}= is not for arrays that a gradient or trace depends on.",
+            code="X105",
+            hint="Detach them, or select the elements before.",
+        )
 
 
 def plan_request(
@@ -98,14 +140,54 @@ def plan_request(
     target: Target = HOST,
     library: Library = numpy,
 ) -> Planned:
-    """Plan a request for arrays, of which only dtypes, shapes and strides count."""
+    """Plan a request for arrays, of which only dtypes, shapes and strides count.
+
+    Parameters
+    ----------
+    request
+        What is folded, and how.
+    arrays
+        Inputs; the last one is the mask, if there is one.
+    target
+        What the kernel is for.
+    library
+        Whose results are wanted.
+
+    Raises
+    ------
+    ArgumentError
+        ``A344``: ``where`` may pass over everything, and there is no initial value.
+    """
     wanted = wanted_dtype(request.dtype)
-    members = [
-        member_of(item, value_dtype(element_of(arrays[0].dtype)), wanted) for item in request.items
+    own = arrays[:-1] if request.is_masked else arrays
+    dtypes = [value_dtype(element_of(a.dtype)) for a in own]
+    members = [member_of(item, dtypes, wanted, request) for item in request.items]
+    needs = [
+        item.row.name
+        for item in request.items
+        if item.row is not None and item.needs_elements and not request.has_initial
     ]
-    needs = [i.row.name for i in request.items if i.row is not None and i.row.needs_elements]
+    if request.is_masked:
+        _check_initial(request)
     fit = library.result_dtype if wanted is None else None
-    return plan_fold(arrays, members, request.axis, needs, target, fit=fit)
+    planned = plan_fold(
+        arrays, members, request.axis, needs, target, fit=fit, is_masked=request.is_masked
+    )
+    traced = planned.traced
+    checks = checks_of(request.items, members, traced.widths, is_masked=request.is_masked)
+    return replace(planned, pack=packer_of(request, traced.results), checks=checks)
+
+
+def _check_initial(request: Request) -> None:
+    for item in request.items:
+        if item.row is not None and item.needs_elements and item.row.check is None:
+            if request.has_initial:
+                return
+            raise ArgumentError(
+                f"{item.row.name} has no value where where= passes over all elements.",
+                code="A344",
+                hint="Give one with initial=.",
+            )
 
 
 def fold(
@@ -114,6 +196,11 @@ def fold(
     axis: Any = None,
     keepdims: bool = False,
     dtype: Any = None,
+    *,
+    out: Any = None,
+    where: Any = True,
+    initial: Any = None,
+    min_count: int = 0,
     **sizes: int,
 ) -> Any:
     """Fold arrays with any reducer.
@@ -133,6 +220,15 @@ def fold(
         Leave the folded axes in the result with extent 1.
     dtype : dtype-like
         Dtype of the result, where the reduction has a choice.
+    out : array, or tuple of arrays
+        Arrays to write the results into, one for each; None in a tuple makes a new one.
+    where : array of bool
+        Elements to fold, broadcast to the input; the others are passed over.
+    initial : scalar, or tuple of scalars for several inputs
+        One more element, lifted and combined with the others, but not counted.  Reductions of
+        the catalogue take it in the dtype of their result, a Reducer in that of the input.
+    min_count : int
+        Results are NaN where fewer elements were folded; integers have none and are refused.
     **sizes : int
         Extents of axes that a pattern names, where an axis of an input is split into several:
         ``"b (h p) -> b h", p=2``.
@@ -174,11 +270,11 @@ def fold(
     array([[ 1.,  9., 17.],
            [ 5., 13., 21.]])
     """
+    operands = Operands(None if where is True else where, initial, out)
     if isinstance(axis, str):
-        views, recipe = apply_pattern(axis, x if isinstance(x, tuple) else (x,), sizes)
         if keepdims:
             raise _no_keepdims(axis)
-        return recipe.arrange(fold(views, reducer, recipe.axes, dtype=dtype))
+        return _fold_pattern(x, reducer, axis, sizes, operands, dtype=dtype, min_count=min_count)
     if sizes:
         raise _unknown_keyword(sizes)
     inputs = x if isinstance(x, tuple) else (x,)
@@ -189,12 +285,20 @@ def fold(
     is_list = isinstance(reducer, list)
     reducers = reducer if is_list else [reducer]
     if is_compiling():
+        _check_watched("fold", operands)
         return gradients.compile_fold(inputs, reducers, is_list, axis, keepdims, dtype)
-    return run(fold_request(reducers, is_list, axis, keepdims, dtype), inputs)
+    request = fold_request(reducers, is_list, axis, keepdims, dtype, operands, min_count)
+    return run(request, inputs, operands)
 
 
 def fold_request(
-    reducers: Sequence[Any], is_list: bool, axis: Any, keepdims: Any, dtype: Any
+    reducers: Sequence[Any],
+    is_list: bool,
+    axis: Any,
+    keepdims: Any,
+    dtype: Any,
+    operands: Operands = NO_OPERANDS,
+    min_count: Any = 0,
 ) -> Request:
     """Return the request of a call of :func:`fold`, whose errors it raises."""
     items = tuple(item_of(item) for item in reducers)
@@ -202,8 +306,35 @@ def fold_request(
         raise ArgumentError(
             "fold was given no reducer.", code="A306", hint="Pass a name or a Reducer."
         )
-    keep = checked_keepdims("fold", keepdims)
-    return Request("fold", items, is_list, axis, keep, dtype)
+    return Request(
+        "fold",
+        items,
+        is_list,
+        axis,
+        checked_keepdims("fold", keepdims),
+        dtype,
+        operands.where is not None,
+        operands.initial is not None,
+        checked_min_count("fold", min_count),
+    )
+
+
+def _fold_pattern(
+    x: Any, reducer: Any, pattern: str, sizes: Mapping[str, int], given: Operands, **options: Any
+) -> Any:
+    """Fold the views that a pattern tells, and arrange the results as it says."""
+    views, recipe = apply_pattern(pattern, x if isinstance(x, tuple) else (x,), sizes)
+    where = True if given.where is None else recipe.mask(given.where)
+    out = None if given.out is None else recipe.target(given.out)
+    result = fold(
+        views, reducer, recipe.axes, out=out, where=where, initial=given.initial, **options
+    )
+    if given.out is None:
+        return recipe.arrange(result)
+    if not isinstance(given.out, tuple):
+        return given.out
+    made = zip(result, given.out, strict=True)
+    return type(result)(*(recipe.arrange(r) if o is None else o for r, o in made))
 
 
 def _no_keepdims(pattern: str) -> ArgumentError:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from axisfold.api.dispatch import plan_request
+from axisfold.api.dispatch import all_inputs, plan_request
 from axisfold.api.explain_cuda import gpu_facts, measured_on_device, with_arch
 from axisfold.api.explain_time import GOOD, time_notes
 from axisfold.api.explanation import Explanation
@@ -108,8 +108,8 @@ def explain(
     if isinstance(axis, str):
         inputs, recipe = apply_pattern(axis, inputs, options)
         axis, options = recipe.axes, {}
-    request = request_of("explain", reducer, axis, keepdims, options)
-    place = locate(inputs)
+    request, operands = request_of("explain", reducer, axis, keepdims, options)
+    place = locate(all_inputs(request, inputs, operands))
     goal = with_arch(place.target if target is None else parse_target(target))
     planned = plan_request(request, place.arrays, goal if goal.has_threads else HOST, place.library)
     explanation = _explanation(request, planned, place.arrays, goal, refresh)

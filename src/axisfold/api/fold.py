@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from axisfold.api.arguments import normalize_axes
+from axisfold.api.results import result_type
 from axisfold.dtypes import DType
 from axisfold.errors import (
     EmptyError,
@@ -49,15 +50,35 @@ class Layout(Protocol):
         """Bytes of an element."""
 
 
+# Takes all results; raises.
+Check: TypeAlias = Callable[[Sequence[Any]], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A fold of arrays of one signature, before anything is compiled."""
+    """A fold of arrays of one signature, before anything is compiled.
+
+    Attributes
+    ----------
+    plan, problem, traced
+        The kernel, what it computes, and of which reducers.
+    shape
+        Of the inputs, broadcast against each other.
+    reduced
+        The folded axes.
+    pack
+        From the results to what the caller gets; None for a single one.
+    checks
+        What refuses results on the host.
+    """
 
     plan: Plan
     problem: Problem
     traced: Traced
     shape: tuple[int, ...]
     reduced: frozenset[int]
+    pack: Callable[..., Any] | None = None
+    checks: tuple[Check, ...] = ()
 
 
 def plan_fold(
@@ -102,11 +123,11 @@ def plan_fold(
     reduced = normalize_axes(axis, len(shape))
     _check_elements(shape, reduced, needs_elements)
     dtypes = [element_of(a.dtype) for a in arrays]
-    traced = trace(members, dtypes[:-1] if is_masked else dtypes, is_masked=is_masked)
+    own = dtypes[:-1] if is_masked else dtypes
+    traced = trace(members, own, is_masked=is_masked)
     if fit is not None:
-        traced.results = [
-            _fitted(r, fit(r.dtype, [value_dtype(d) for d in dtypes])) for r in traced.results
-        ]
+        values = [value_dtype(d) for d in own]
+        traced.results = [_fitted(r, fit(r.dtype, values)) for r in traced.results]
     ordered = traced.combiner.is_ordered
     problem = canonicalize(
         shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index
@@ -125,7 +146,9 @@ def plan_fold(
     else:
         sizes = cpu_sizes(problem, kind)
     layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu)
-    return Planned(plan(traced, layout, target), problem, traced, shape, reduced)
+    names = tuple(r.name for r in traced.results)
+    pack = result_type(names) if len(names) > 1 else None
+    return Planned(plan(traced, layout, target), problem, traced, shape, reduced, pack)
 
 
 def _part_step(step: Inner, dtype: DType | Float8, target: Target) -> Inner:

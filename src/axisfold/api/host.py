@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from axisfold.api.fold import Layout, Planned, host_scalars, input_offsets, part_offsets
+from axisfold.api.fold import Check, Layout, Planned, host_scalars, input_offsets, part_offsets
 from axisfold.api.outputs import result_form
-from axisfold.api.results import result_type
+from axisfold.dtypes import DType
 from axisfold.interop.libraries import BY_NAME
-from axisfold.interop.views import HOST, Maker, finished
+from axisfold.interop.views import HOST, Form, Output, finished
 from axisfold.runtime.entry import Call
 from axisfold.runtime.threads import check_status
 
@@ -32,8 +32,11 @@ class HostLaunch:
         For each result what makes its array, and the byte offsets of its real components.
     scalars
         Extents and strides.
-    wrap
-        Packs several results, None for one.
+    pack, checks
+        As :class:`axisfold.api.fold.Planned` has them.
+    form, dtypes, initial
+        How results lie in the memory that is written, and the dtypes of results and of initial
+        values.
     call
         The same for :mod:`axisfold.runtime.entry`; None where it cannot make the result.
     """
@@ -41,9 +44,13 @@ class HostLaunch:
     entry: Callable[..., int]
     inputs: tuple[tuple[int, int], ...]
     index: tuple[int, ...]
-    outputs: tuple[tuple[Maker, tuple[int, ...]], ...]
+    outputs: tuple[Output, ...]
     scalars: tuple[int, ...]
-    wrap: Callable[..., Any] | None
+    pack: Callable[..., Any] | None
+    checks: tuple[Check, ...]
+    form: Form
+    dtypes: tuple[DType, ...]
+    initial: tuple[DType, ...]
     call: Call | None
 
     def __call__(self, like: Any, pointers: Sequence[int]) -> Any:
@@ -56,28 +63,29 @@ class HostLaunch:
         pointers
             The inputs' addresses.
         """
+        done = self.results(like, pointers, self.outputs)
+        return done[0] if self.pack is None else self.pack(*done)
+
+    def results(self, like: Any, pointers: Sequence[int], outputs: Sequence[Output]) -> list[Any]:
+        """Run and return the results, in memory of ``outputs``."""
         addresses = [pointers[which] + offset for which, offset in self.inputs]
         addresses += self.index
         results = []
-        for maker, parts in self.outputs:
+        for maker, parts in outputs:
             result, base = maker.allocate(like)
             addresses += [base + part for part in parts]
             results.append(result)
         status = self.entry(*addresses, *self.scalars)
         if status:
             check_status(status, "fold")
-        if self.wrap is None:
-            finish = maker.finish
-            return result if finish is None else finish(result, like)
-        return self.wrap(*finished(self.outputs, results, like))
+        done = finished(outputs, results, like)
+        for check in self.checks:
+            check(done)
+        return done
 
 
 def bind_host(
-    arrays: Sequence[Layout],
-    planned: Planned,
-    library: str,
-    keepdims: bool = False,
-    as_tuple: bool = False,
+    arrays: Sequence[Layout], planned: Planned, library: str, keepdims: bool = False
 ) -> HostLaunch:
     """Compile a planned fold and bind it to the arrays' signature.
 
@@ -89,23 +97,32 @@ def bind_host(
         Whose results are wanted.
     keepdims
         As NumPy's.
-    as_tuple
-        Pack a single result into a tuple, as several are.
     """
     form = result_form(planned.problem, planned.shape, planned.reduced, keepdims)
-    results = planned.traced.results
+    traced = planned.traced
     make = BY_NAME[library].maker
-    outputs = tuple((make(form, r.dtype, HOST), part_offsets(r)) for r in results)
+    outputs = tuple((make(form, r.dtype, HOST), part_offsets(r)) for r in traced.results)
     entry, scalars = planned.plan.host.entry, host_scalars(planned)
-    names = tuple(r.name for r in results)
-    wrap = result_type(names) if as_tuple or len(names) > 1 else None
     inputs = input_offsets(planned, arrays)
     index = (0,) * planned.traced.uses_index
     call = None
-    if len(arrays) == 1 and wrap is None and form.is_compact and library == "numpy":
-        dtype = results[0].dtype.to_numpy()
+    is_plain = len(arrays) == 1 and planned.pack is None and not planned.checks
+    if is_plain and not traced.initial and form.is_compact and library == "numpy":
+        dtype = traced.results[0].dtype.to_numpy()
         if dtype.isbuiltin == 1:
             offsets = [offset for _, offset in inputs]
             shape = form.shape or None
             call = Call(entry, offsets, len(index), outputs[0][1], scalars, dtype, shape)
-    return HostLaunch(entry, inputs, index, outputs, scalars, wrap, call)
+    return HostLaunch(
+        entry,
+        inputs,
+        index,
+        outputs,
+        scalars,
+        planned.pack,
+        planned.checks,
+        form,
+        tuple(r.dtype for r in traced.results),
+        tuple(value.form.dtype for value in traced.initial),
+        call,
+    )

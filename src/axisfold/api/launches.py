@@ -8,11 +8,14 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from axisfold.api import entries
-from axisfold.api.device import bind_device, target_of
+from axisfold.api.device import DeviceLaunch, bind_device, target_of
 from axisfold.api.fold import Layout, Planned
-from axisfold.api.host import bind_host
+from axisfold.api.host import HostLaunch, bind_host
+from axisfold.api.initial import on_device, on_host, values_of
+from axisfold.api.options import Operands, Request
+from axisfold.api.targets import Place, out_arrays, write_into
 from axisfold.dtypes import SUPPORTED
-from axisfold.errors import ArgumentError, DTypeError
+from axisfold.errors import ArgumentError, ArgumentTypeError, DTypeError
 from axisfold.interop import numpy, subclasses
 from axisfold.interop.libraries import BY_NAME, current_stream, is_on_gpu, library_of
 from axisfold.interop.views import HOST, LOW_BITS, Library, View
@@ -25,10 +28,7 @@ from axisfold.tensor.float8 import FORMATS
 
 MAX_SIGNATURES: Final = 4096
 
-# A launch takes the input beside which results are made, and the inputs' addresses.
-Launch = Callable[[Any, Sequence[int]], Any]
-
-launches: Final[dict[Hashable, Launch]] = {}
+launches: Final[dict[Hashable, HostLaunch | DeviceLaunch]] = {}
 
 
 class Planner(Protocol):
@@ -38,7 +38,7 @@ class Planner(Protocol):
         """Return the planned fold, with results of dtypes that the library has."""
 
 
-def remember(key: Hashable, launch: Launch) -> None:
+def remember(key: Hashable, launch: HostLaunch | DeviceLaunch) -> None:
     """Keep a launch; a program of endlessly many shapes starts over now and then."""
     if len(launches) >= MAX_SIGNATURES:
         launches.clear()
@@ -52,22 +52,22 @@ def forget() -> None:
 
 
 def run_planned(
-    call: Hashable, inputs: Sequence[Any], plan: Planner, keepdims: bool, *, as_tuple: bool = False
+    request: Request, inputs: Sequence[Any], operands: Operands, call: Hashable, plan: Planner
 ) -> Any:
     """Fold arrays where they are: of a device on the current stream of their library, no waiting.
 
     Parameters
     ----------
-    call
-        What the launch depends on beside the inputs; one that cannot be hashed is not remembered.
+    request
+        What is folded, and how.
     inputs
         Arrays in the host's memory or on one device; on the host also numbers and lists.
+    operands
+        ``initial`` and ``out``.
+    call
+        What the launch depends on beside the inputs; one that cannot be hashed is not remembered.
     plan
         Plans the fold when the signature is new.
-    keepdims
-        As NumPy's.
-    as_tuple
-        Pack a single result into a tuple, as several are.
 
     Raises
     ------
@@ -75,29 +75,37 @@ def run_planned(
         ``A202``: an array without plain memory; ``A209``: not all in one place; ``A211``: elements
         on a device that are not aligned; ``A215``: a tensor that is part of a gradient; ``A217``:
         arrays of several libraries; ``A304``: no array; ``A309``: a masked array.
+    ArgumentTypeError
+        ``A343``: ``where`` is not of truth values.
     DTypeError
         ``D101``: elements that are no numbers; ``D102``: in foreign byte order on a device;
         ``D302``: the library has no such dtype.
     DeviceError
         ``X302``: no driver.
     """
-    quick = [library_of(x).quick_key(x) for x in inputs]
-    found = [q for q in quick if q is not None]
-    if len(found) == len(quick):
-        try:
-            launch = launches.get((call, *[key for key, _ in found]))
-        except TypeError:  # a list of axes, or an argument that planning refuses
-            launch = None
-        if launch is not None:
-            return launch(inputs[0], [address for _, address in found])
-    return _run_checked(call, inputs, plan, keepdims, as_tuple)
+    if operands.out is None and operands.initial is None:
+        quick = [library_of(x).quick_key(x) for x in inputs]
+        found = [q for q in quick if q is not None]
+        if len(found) == len(quick):
+            try:
+                launch = launches.get((call, *[key for key, _ in found]))
+            except TypeError:  # a list of axes, or an argument that planning refuses
+                launch = None
+            if launch is not None:
+                return launch(inputs[0], [address for _, address in found])
+    return _run_checked(request, inputs, operands, call, plan)
 
 
 def _run_checked(
-    call: Hashable, inputs: Sequence[Any], plan: Planner, keepdims: bool, as_tuple: bool
+    request: Request, inputs: Sequence[Any], operands: Operands, call: Hashable, plan: Planner
 ) -> Any:
-    views, where, library, stream = checked_views(inputs)
-    pointers = [v.address for v in views]
+    views, where, library, stream = checked_views(inputs, _labels(request, len(inputs)))
+    if request.is_masked and views[-1].dtype != "bool":
+        raise ArgumentTypeError(
+            f"{request.function}: where is of {views[-1].dtype}, not of truth values.",
+            code="A343",
+            hint="Compare first, as by x > 0, or convert it to bool.",
+        )
     like = next((x for x, v in zip(inputs, views, strict=True) if v.library == library), inputs[0])
     key = (call, *[_key(x, v) for x, v in zip(inputs, views, strict=True)])
     try:
@@ -108,31 +116,81 @@ def _run_checked(
     if launch is None:
         target = HOST_TARGET if where == HOST else target_of(where)
         planned = plan(views, target, BY_NAME[library])
-        if subclasses.is_matrix(like) and len(planned.reduced) < len(planned.shape):
-            keepdims = True
+        keepdims = request.keepdims or (
+            subclasses.is_matrix(like) and len(planned.reduced) < len(planned.shape)
+        )
         launch = (
-            bind_host(views, planned, library, keepdims, as_tuple)
+            bind_host(views, planned, library, keepdims)
             if where == HOST
-            else bind_device(views, planned, library, stream, where, keepdims, as_tuple)
+            else bind_device(views, planned, library, stream, where, keepdims)
         )
         if is_hashable:
             remember(key, launch)
-    if where != HOST:
-        _wait(stream(), where, views)
-    return launch(like, pointers)
+    if where == HOST:
+        return _finish(launch, request, operands, like, views, HOST, library, 0)
+    with device(where).current():
+        _wait(stream(), views)
+        return _finish(launch, request, operands, like, views, where, library, stream())
+
+
+def _finish(
+    launch: HostLaunch | DeviceLaunch,
+    request: Request,
+    operands: Operands,
+    like: Any,
+    views: Sequence[View],
+    where: int,
+    library: str,
+    stream: int,
+) -> Any:
+    """Bring initial values and arrays for results to where they are needed, and launch."""
+    pointers = [v.address for v in views]
+    outs = None
+    if operands.out is not None:
+        outs = out_arrays(
+            request.function,
+            operands.out,
+            [(launch.form, dtype) for dtype in launch.dtypes],
+            launch.pack is not None,
+            views,
+            Place(library, where, stream),
+        )
+    placed: list[Any] = []  # keeps the memory until the launch
+    if launch.initial:
+        count = len(views) - request.is_masked
+        values = values_of(request.function, operands.initial, count, len(launch.initial))
+        pairs = list(zip(values, launch.initial, strict=True))
+        if where == HOST:
+            placed = [on_host(request.function, *pair) for pair in pairs]
+            pointers += [v.__array_interface__["data"][0] for v in placed]
+        else:
+            make = BY_NAME[library].maker
+            place = Place(library, where, stream)
+            placed = [on_device(request.function, *pair, make, like, place) for pair in pairs]
+            pointers += [address for address, _ in placed]
+    if outs is None:
+        return launch(like, pointers)
+    return write_into(launch, like, pointers, outs, stream)
+
+
+def _labels(request: Request, count: int) -> list[str]:
+    """Return what messages call the inputs."""
+    own = count - request.is_masked
+    labels = ["x"] if own == 1 else [f"input {n}" for n in range(own)]
+    return [*labels, "where"] if request.is_masked else labels
 
 
 def checked_views(
-    inputs: Sequence[Any],
+    inputs: Sequence[Any], labels: Sequence[str] = ()
 ) -> tuple[list[View], int, str, Callable[[], int]]:
     """Return inputs as plain data, their device, their library, and its current stream.
 
-    The errors are those of :func:`run_planned`.
+    Messages call the inputs by labels.  The errors are those of :func:`run_planned`.
     """
-    labels = ["x"] if len(inputs) == 1 else [f"input {n}" for n in range(len(inputs))]
+    labels = labels or (["x"] if len(inputs) == 1 else [f"input {n}" for n in range(len(inputs))])
     is_on_device = any(is_on_gpu(x) for x in inputs)
     if is_on_device:
-        _check_places(inputs)
+        _check_places(labels, inputs)
         api()  # without a driver there is no device array: say that first
     stream = current_stream(inputs)
     views = [_view(label, x, stream) for label, x in zip(labels, inputs, strict=True)]
@@ -161,20 +219,17 @@ def _key(x: Any, v: View) -> Hashable:
     return (v.key, type(x), 0 if v.device == HOST else v.address & LOW_BITS)
 
 
-def _wait(stream: int, where: int, views: Sequence[View]) -> None:
-    others = [v.stream for v in views if v.stream is not None]
-    with device(where).current():
-        for other in others:
-            wait_for(stream, other)
+def _wait(stream: int, views: Sequence[View]) -> None:
+    for other in [v.stream for v in views if v.stream is not None]:
+        wait_for(stream, other)
 
 
-def _check_places(inputs: Sequence[Any]) -> None:
-    for n, x in enumerate(inputs):
+def _check_places(labels: Sequence[str], inputs: Sequence[Any]) -> None:
+    for label, x in zip(labels, inputs, strict=True):
         if not is_on_gpu(x):
-            other = next(m for m, y in enumerate(inputs) if is_on_gpu(y))
+            other = next(m for m, y in zip(labels, inputs, strict=True) if is_on_gpu(y))
             raise ArgumentError(
-                f"input {n} is in the memory of the host, but input {other} in that of a CUDA "
-                "device.",
+                f"{label} is in the memory of the host, but {other} in that of a CUDA device.",
                 code="A209",
                 hint="Copy it to the device, as by cupy.asarray(x) or x.cuda(), or the other to "
                 "the host.",

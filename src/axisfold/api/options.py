@@ -7,12 +7,16 @@ import math
 import operator
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from axisfold.api.catalog import PARAMETERS, Row
+import numpy as np
+
+from axisfold.api.catalog import Row
 from axisfold.api.catalog.parameters import parse_signature
-from axisfold.errors import ArgumentError, ArgumentTypeError, KeywordError, UnsupportedError
+from axisfold.errors import ArgumentError, ArgumentTypeError, KeywordError
 from axisfold.tensor.reducer import Reducer
+
+MAX_REQUESTS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,13 @@ class Item:
         return self.reduction if isinstance(self.reduction, Row) else None
 
     @property
+    def needs_elements(self) -> bool:
+        """Whether folding nothing is an error."""
+        if self.row is None:
+            return False
+        return self.row.needs_elements or dict(self.arguments).get("ord") == -math.inf
+
+    @property
     def key(self) -> Hashable:
         """What tells one item from another."""
         return (self.row.name if self.row is not None else self.reduction, self.arguments)
@@ -55,6 +66,12 @@ class Request:
         Whether several results are returned as a named tuple, even of one.
     axis, keepdims, dtype
         As NumPy's; ``axis`` is not checked yet, as the rank is not known.
+    is_masked
+        Whether the last of the inputs is ``where``.
+    has_initial
+        Whether values are folded beside the elements.
+    min_count
+        Results are NaN where fewer elements were folded.
     """
 
     function: str
@@ -63,12 +80,53 @@ class Request:
     axis: Any = None
     keepdims: bool = False
     dtype: Any = None
+    is_masked: bool = False
+    has_initial: bool = False
+    min_count: int = 0
 
     @property
     def key(self) -> Hashable:
         """What a launch depends on beside the arrays; it may turn out not to be hashable."""
         items = tuple(item.key for item in self.items)
-        return (items, self.is_list, axis_key(self.axis), self.keepdims, self.dtype)
+        return (
+            items, self.is_list, axis_key(self.axis), self.keepdims, self.dtype, self.is_masked,
+            self.has_initial, self.min_count,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The arrays of a call beside its inputs; None where there is none.
+
+    Attributes
+    ----------
+    where
+        Which elements are folded.
+    initial
+        A value that is folded beside them; of several inputs a tuple of values.
+    out
+        Where the result is written; of several results a tuple.
+    weights
+        Of the elements of an average.
+    """
+
+    where: Any = None
+    initial: Any = None
+    out: Any = None
+    weights: Any = None
+
+    @classmethod
+    def taken_from(cls, options: dict[str, Any]) -> Operands:
+        """Return the operands among options, and leave the others."""
+        found = {name: options.pop(name) for name in cls.__slots__ if name in options}
+        if found.get("where") is True:
+            del found["where"]
+        return cls(**found)
+
+
+NO_OPERANDS: Final = Operands()
+
+_requests: Final[dict[Hashable, Request]] = {}
 
 
 def axis_key(axis: Any) -> Hashable:
@@ -76,10 +134,10 @@ def axis_key(axis: Any) -> Hashable:
     return (axis, *map(type, axis)) if type(axis) is tuple else (axis, type(axis))
 
 
-def named_request(
+def named_call(
     row: Row, given: Sequence[Any], axis: Any, keepdims: Any, others: Mapping[str, Any]
-) -> Request:
-    """Return the request of a call of a named reduction.
+) -> tuple[Request, Operands]:
+    """Return the request of a call of a named reduction, and its other arrays.
 
     Parameters
     ----------
@@ -102,6 +160,26 @@ def named_request(
         options["keepdims"] = keepdims
     if given:
         _place(row, given, options)
+    _check_names(row, options)
+    operands = Operands.taken_from(options)
+    is_given = (operands.where is not None, operands.initial is not None)
+    kinds = [axis_key(value) for value in options.values()]
+    key = (row.name, tuple(options), *kinds, *is_given, operands.weights is not None)
+    try:
+        request = _requests.get(key)
+        is_hashable = True
+    except TypeError:  # a list of axes, or an argument that is refused
+        request, is_hashable = None, False
+    if request is None:
+        request = _named_request(row, options, operands)
+        if is_hashable:
+            if len(_requests) >= MAX_REQUESTS:
+                _requests.clear()
+            _requests[key] = request
+    return request, operands
+
+
+def _check_names(row: Row, options: Mapping[str, Any]) -> None:
     _, names = parse_signature(row.signature)
     for name in options:
         if name not in names:
@@ -110,21 +188,35 @@ def named_request(
                 code="A340",
                 hint=f"It takes x, {row.signature}.",
             )
-    for name in ("out", "where", "initial", "min_count", "ord"):
-        if name in options and options[name] is not PARAMETERS[name].default:
-            raise UnsupportedError(f"{row.name}: {name}= is not built yet.", code="A342")
-    arguments: tuple[tuple[str, Any], ...] = ()
-    if "correction" in names:
-        freedom = _correction(row.name, options.get("correction", 0), options.get("ddof"))
-        arguments = (("correction", freedom),)
+
+
+def _named_request(row: Row, options: Mapping[str, Any], operands: Operands) -> Request:
     return Request(
         row.name,
-        (Item(row, arguments),),
-        False,
-        options.get("axis"),
-        checked_keepdims(row.name, options.get("keepdims", False)),
-        options.get("dtype"),
+        (Item(row, _own_arguments(row, options, operands)),),
+        axis=options.get("axis"),
+        keepdims=checked_keepdims(row.name, options.get("keepdims", False)),
+        dtype=options.get("dtype"),
+        is_masked=operands.where is not None,
+        has_initial=operands.initial is not None,
+        min_count=checked_min_count(row.name, options.get("min_count", 0)),
     )
+
+
+def _own_arguments(
+    row: Row, options: Mapping[str, Any], operands: Operands
+) -> tuple[tuple[str, Any], ...]:
+    """Return the arguments that the row's reducer depends on."""
+    found: list[tuple[str, Any]] = []
+    if row.takes("correction"):
+        freedom = _correction(row.name, options.get("correction", 0), options.get("ddof"))
+        found.append(("correction", freedom))
+    if row.takes("ord"):
+        found.append(("ord", _order(row.name, options.get("ord"))))
+    if row.takes("weights"):
+        found.append(("has_weights", operands.weights is not None))
+        found.append(("returned", checked_truth(row.name, "returned", options.get("returned", 0))))
+    return tuple(found)
 
 
 def _place(row: Row, given: Sequence[Any], options: dict[str, Any]) -> None:
@@ -148,6 +240,11 @@ def _place(row: Row, given: Sequence[Any], options: dict[str, Any]) -> None:
 
 
 def checked_keepdims(function: str, value: Any) -> bool:
+    """Return ``keepdims`` as a truth value."""
+    return checked_truth(function, "keepdims", value)
+
+
+def checked_truth(function: str, name: str, value: Any) -> bool:
     """Return a truth value.
 
     Raises
@@ -158,15 +255,57 @@ def checked_keepdims(function: str, value: Any) -> bool:
     if value is True or value is False:
         return bool(value)
     try:
-        if type(value).__name__ in ("bool", "bool_"):  # NumPy's truth values are no integers
-            return bool(value)
-        return bool(operator.index(value))
+        # NumPy's truth values are no integers.
+        return bool(value) if isinstance(value, np.bool_) else bool(operator.index(value))
     except TypeError:
         raise ArgumentTypeError(
-            f"{function}: keepdims={value!r} is no truth value.",
+            f"{function}: {name}={value!r} is no truth value.",
             code="A341",
             hint="Use True or False.",
         ) from None
+
+
+def checked_min_count(function: str, value: Any) -> int:
+    """Return a number of elements.
+
+    Raises
+    ------
+    ArgumentTypeError
+        ``A342``: it is no integer.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return max(operator.index(value), 0)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{function}: min_count={value!r} is no number of elements.",
+            code="A342",
+            hint="Use an integer, such as 1.",
+        ) from None
+
+
+def _order(function: str, value: Any) -> float:
+    """Return the order of a norm.
+
+    Raises
+    ------
+    ArgumentError
+        ``A345``: it is no number.
+    """
+    if value is None:
+        return 2.0
+    try:
+        order = math.nan if isinstance(value, (str, bool)) else float(value)
+    except (TypeError, ValueError):
+        order = math.nan
+    if math.isnan(order):
+        raise ArgumentError(
+            f"{function}: ord={value!r} is no order of a norm of vectors.",
+            code="A345",
+            hint="Use None, a number, inf or -inf; norms of matrices are numpy.linalg's.",
+        )
+    return order
 
 
 def _correction(function: str, correction: Any, ddof: Any) -> float:

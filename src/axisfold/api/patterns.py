@@ -45,7 +45,7 @@ class View:
     def __call__(self, x: Any) -> Any:
         """Return the view of an array of any library."""
         x = x if self.shape is None else x.reshape(self.shape)
-        x = x if self.order is None else _transposed(x, self.order)
+        x = x if self.order is None else transposed(x, self.order)
         return x if self.index is None else x[self.index]
 
 
@@ -82,7 +82,7 @@ class Recipe:
         """Return a result, or each of a named tuple of them, in the form that was asked for."""
         if isinstance(result, tuple):
             return type(result)(*map(self.arrange, result))
-        result = result if self.order is None else _transposed(result, self.order)
+        result = result if self.order is None else transposed(result, self.order)
         return result if self.shape == self.kept else result.reshape(self.shape)
 
     def target(self, out: Any) -> Any:
@@ -105,7 +105,7 @@ class Recipe:
         out = out if self.shape == self.kept else out.reshape(self.kept)  # splits axes: a view
         if self.order is None:
             return out
-        return _transposed(out, tuple(map(self.order.index, range(len(self.order)))))
+        return transposed(out, tuple(map(self.order.index, range(len(self.order)))))
 
     def mask(self, where: Any) -> Any:
         """Return the view of a mask that belongs to that of the first input.
@@ -177,7 +177,7 @@ def apply_pattern(
     return tuple(v(x) for v, x in zip(recipe.views, arrays, strict=True)), recipe
 
 
-def _transposed(x: Any, order: tuple[int, ...]) -> Any:
+def transposed(x: Any, order: tuple[int, ...]) -> Any:
     """Transpose: PyTorch's transpose swaps two axes, its permute does what others' transpose do."""
     return x.permute(order) if hasattr(x, "permute") else x.transpose(order)
 

@@ -15,7 +15,7 @@ from axisfold.api.device import target_of
 from axisfold.api.dispatch import fold
 from axisfold.api.fold import Layout
 from axisfold.api.launches import checked_views
-from axisfold.api.options import Request, checked_keepdims, named_request
+from axisfold.api.options import NO_OPERANDS, Operands, Request, checked_keepdims, named_call
 from axisfold.api.spec import ArraySpec
 from axisfold.errors import KeywordError
 from axisfold.interop import numpy
@@ -83,8 +83,8 @@ def views_of(arrays: Sequence[Any]) -> list[View]:
 
 def request_of(
     function: str, reducer: Any, axis: Any, keepdims: Any, options: dict[str, Any]
-) -> Request:
-    """Return the request that a user's call makes.
+) -> tuple[Request, Operands]:
+    """Return the request that a user's call makes, and its other arrays.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def request_of(
         ``A340``: an argument that there is not.
     """
     if isinstance(reducer, str) and reducer in CATALOG:
-        return named_request(CATALOG[reducer], (), axis, keepdims, options)
+        return named_call(CATALOG[reducer], (), axis, keepdims, options)
     unknown = next((name for name in options if name != "dtype"), None)
     if unknown is not None:
         raise KeywordError(
@@ -110,7 +110,7 @@ def request_of(
     is_list = isinstance(reducer, list)
     items = tuple(item_of(item) for item in (reducer if is_list else [reducer]))
     keep = checked_keepdims(function, keepdims)
-    return Request("fold", items, is_list, axis, keep, options.get("dtype"))
+    return Request("fold", items, is_list, axis, keep, options.get("dtype")), NO_OPERANDS
 
 
 def call_of(

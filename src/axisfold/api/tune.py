@@ -143,7 +143,7 @@ def tune(
         ``X112``: arrays of a CUDA device.
     """
     inputs = x if isinstance(x, tuple) else (x,)
-    request = request_of("tune", reducer, axis, False, options)
+    request, _ = request_of("tune", reducer, axis, False, options)
     place = locate(inputs)
     if place.target.has_threads:
         raise UnsupportedError(

@@ -63,6 +63,12 @@ def result_dtype(dtype: DType, inputs: Sequence[DType]) -> DType:
     return dtype
 
 
+def assign(out: Any, result: Any, stream: int) -> None:
+    """Write a result into another array of its shape, converting its elements."""
+    with sys.modules["cupy"].cuda.Device(out.data.device_id):
+        out[...] = result
+
+
 def maker(form: Form, dtype: DType, device: int) -> Maker:
     """Return what makes arrays on a device."""
     cupy = sys.modules["cupy"]

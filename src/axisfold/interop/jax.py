@@ -21,6 +21,9 @@ NAME: Final = "jax"
 # JAX takes memory of the host over if it begins at a multiple of it, and copies it else.
 _ALIGNMENT: Final = 64
 
+# Its arrays are never written.
+assign: Final = None
+
 
 def owns(array: Any) -> bool:
     """Whether an object is an array of JAX, or a tracer that stands for one."""

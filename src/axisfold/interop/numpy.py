@@ -89,6 +89,12 @@ def result_dtype(dtype: DType, inputs: Sequence[DType]) -> DType:
     return dtype
 
 
+def assign(out: Any, result: Any, stream: int) -> None:
+    """Write a result into another array of its shape, converting its elements."""
+    with np.errstate(all="ignore"):
+        np.copyto(out, result, casting="same_kind")
+
+
 def maker(form: Form, dtype: DType, device: int) -> Maker:
     """Return what makes arrays, and scalars of results without axes."""
     kind, shape = dtype.to_numpy(), form.shape

@@ -8,6 +8,7 @@ Device arrays are read through DLPack, and those that do not have it, such as nu
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from axisfold.errors import ArgumentError
 from axisfold.interop import dlpack, numpy
 from axisfold.interop.dtypes import name_of
 from axisfold.interop.views import HOST, Form, Maker, View, compact_strides
-from axisfold.runtime.cuda.driver import api
+from axisfold.runtime.cuda.driver import api, call
 from axisfold.runtime.cuda.memory import DeviceArray
 
 NAME: Final = ""
@@ -126,6 +127,13 @@ def resolved(label: str, array: Any) -> Any:
 def result_dtype(dtype: DType, inputs: Sequence[DType]) -> DType:
     """Return NumPy's dtype."""
     return dtype
+
+
+def assign(out: Any, result: Any, stream: int) -> None:
+    """Write a result into another device array of its dtype; both are compact alike."""
+    target, source = view("out", out, stream), view("result", result, stream)
+    size = source.itemsize * prod(source.shape)
+    call("cuMemcpyDtoDAsync", target.address, source.address, size, stream)
 
 
 def maker(form: Form, dtype: DType, device: int) -> Maker:

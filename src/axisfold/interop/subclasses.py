@@ -71,6 +71,11 @@ def result_dtype(dtype: DType, inputs: Sequence[DType]) -> DType:
     return dtype
 
 
+def assign(out: Any, result: Any, stream: int) -> None:
+    """Write a result into another array of its shape, converting its elements."""
+    numpy.assign(out, result, stream)
+
+
 def maker(form: Form, dtype: DType, device: int) -> Maker:
     """Return what makes arrays of the input's class, also without axes; of a matrix scalars."""
     made = numpy.maker(form, dtype, device)

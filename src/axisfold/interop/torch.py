@@ -142,6 +142,11 @@ def result_dtype(dtype: DType, inputs: Sequence[DType]) -> DType:
     return INT64 if dtype == UINT64 and UINT64 not in inputs else dtype
 
 
+def assign(out: Any, result: Any, stream: int) -> None:
+    """Write a result into another tensor of its shape, converting its elements."""
+    out.copy_(result)
+
+
 def maker(form: Form, dtype: DType, device: int) -> Maker:
     """Return what makes tensors beside a tensor.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -137,7 +137,11 @@ class Maker:
     finish: Callable[[Any, Any], Any] | None = None
 
 
-def finished(outputs: Sequence[tuple[Maker, Any]], results: Sequence[Any], like: Any) -> list[Any]:
+# What makes a result, and the byte offsets of its real components.
+Output: TypeAlias = tuple[Maker, tuple[int, ...]]
+
+
+def finished(outputs: Sequence[Output], results: Sequence[Any], like: Any) -> list[Any]:
     """Return what the caller gets of written memory."""
     return [
         result if maker.finish is None else maker.finish(result, like)
@@ -197,3 +201,10 @@ class Library(Protocol):
 
     def maker(self, form: Form, dtype: DType, device: int) -> Maker:
         """Return what makes results."""
+
+    @property
+    def assign(self) -> Callable[[Any, Any, int], None] | None:
+        """Writes a result into another array of its shape, on a stream, converting its elements.
+
+        None for libraries whose arrays are never written.
+        """

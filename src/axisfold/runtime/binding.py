@@ -204,7 +204,7 @@ def _check_overlaps(kernel: Kernel, arrays: Sequence[Array]) -> None:
                 hint="Pass an array whose elements all have memory of their own.",
             )
         for other, (given, second) in enumerate(zip(kernel.params, arrays, strict=True)):
-            if other != position and _share_memory(array, second):
+            if other != position and share_memory(array, second):
                 raise ArgumentError(
                     f"argument {position} ({buffer.name}) is an output and shares memory with "
                     f"argument {other} ({given.name}).",
@@ -226,7 +226,7 @@ def _may_overlap_itself(array: Array) -> bool:
     return False
 
 
-def _share_memory(a: Array, b: Array) -> bool:
+def share_memory(a: Array, b: Array) -> bool:
     """Return whether two arrays share a byte; interleaved ones, such as record fields, do not."""
     if not np.may_share_memory(a, b):
         return False

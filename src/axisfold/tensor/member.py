@@ -32,6 +32,8 @@ class Member:
     result
         Dtype of real results: None leaves what ``finalize`` gives, except that floats take the
         element's own float dtype.
+    name
+        Name of results, by default the reducer's.
     condition
         Function of an element that tells whether it is folded; None for all.
     initial
@@ -43,6 +45,7 @@ class Member:
     reducer: Reducer
     compute: DType | None = None
     result: DType | None = None
+    name: str | None = None
     condition: Callable[..., Any] | None = None
     initial: tuple[DType, ...] = ()
     min_count: int = 0
@@ -282,7 +285,8 @@ class MemberTrace:
         return [self._result(name, v) for name, v in named.items()]
 
     def _result(self, name: str, value: Any) -> Result:
-        label = f"{self.member.reducer.name}_{name}" if name else self.member.reducer.name
+        own = self.member.name or self.member.reducer.name
+        label = f"{own}_{name}" if name else own
         if not isinstance(value, (Complex, Pair)):
             value = build.as_expr(value, self.input_dtype)
         dtype = self.member.result or self._own_result(value)

@@ -41,6 +41,8 @@ class Traced:
         the order of the members and of their inputs.
     results
         What the fold returns, over ``combiner.lhs``, ``initial`` and ``count``.
+    widths
+        How many results each member has.
     tile_passes, tile_state
         The tile form, over ``elements``, ``index`` and ``tile_count``; empty if there is none.
     """
@@ -55,6 +57,7 @@ class Traced:
     absorb: tuple[Expr, ...]
     initial: tuple[InitialValue, ...] = ()
     results: list[Result] = field(default_factory=list)
+    widths: tuple[int, ...] = ()
     tile_passes: tuple[TilePass, ...] = ()
     tile_state: tuple[Expr, ...] = ()
 
@@ -104,6 +107,7 @@ def trace(
         ),
         initial=tuple(v for p in parts for v in p.initial),
         results=[r for p in parts for r in p.results],
+        widths=tuple(len(p.results) for p in parts),
     )  # fmt: skip
     tiles = [m.reducer.tile for m in members if m.reducer.tile is not None]
     if len(tiles) == len(parts):

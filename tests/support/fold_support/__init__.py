@@ -38,6 +38,8 @@ def expected(name, x, axis):
     if name == "norm":
         return np.sqrt(np.sum(np.abs(np.asarray(wide, wide.dtype.char if wide.dtype.kind in "fc"
                                                 else "f8")) ** 2, axis=axis))  # fmt: skip
+    if name == "minmax":
+        return np.stack([np.min(wide, axis=axis), np.max(wide, axis=axis)])
     if name == "logsumexp":
         real = np.asarray(wide, "f8")
         top = real.max(axis=axis, keepdims=True)

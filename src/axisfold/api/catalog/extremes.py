@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -98,3 +99,78 @@ ARGMAX = Reducer(
     finalize=lambda a: a.i,
     facts=("idempotent", "exact"),
 )
+
+
+def _or_none(a: Any) -> Any:
+    """The index, -1 where no element was folded."""
+    return te.select(te.same(a.i, FIRST_INDEX_OF_NONE), -1, a.i)
+
+
+def _partial(arg: Reducer) -> Reducer:
+    """Return the reducer of an index where elements may be passed over."""
+    return Reducer(
+        arg.name,
+        state=arg.state,
+        identity=arg.identity,
+        lift=arg.lift,
+        combine=arg.combine,
+        finalize=_or_none,
+        facts=arg.facts,
+    )
+
+
+PARTIAL_ARGMIN = _partial(ARGMIN)
+PARTIAL_ARGMAX = _partial(ARGMAX)
+
+
+def _number(value: Any, other: Any) -> Any:
+    """The value, or the other one if that is a NaN."""
+    return te.select(te.isnan(value), other, value)
+
+
+def _nan_or(bound: Callable[[DType], Any]) -> Callable[[DType], Any]:
+    """The identity among values of which NaN are passed over."""
+
+    def identity(dtype: DType) -> Any:
+        if dtype.is_complex:
+            return complex(math.nan, math.nan)
+        return math.nan if dtype.is_float else bound(dtype)
+
+    return identity
+
+
+NANMIN = Reducer(
+    "nanmin",
+    state={"v": "input"},
+    identity=_nan_or(highest),
+    lift=lambda x: x,
+    combine=lambda a, b: te.minimum(_number(a.v, b.v), _number(b.v, a.v)),
+    facts=("idempotent", "exact"),
+)
+NANMAX = Reducer(
+    "nanmax",
+    state={"v": "input"},
+    identity=_nan_or(lowest),
+    lift=lambda x: x,
+    combine=lambda a, b: te.maximum(_number(a.v, b.v), _number(b.v, a.v)),
+    facts=("idempotent", "exact"),
+)
+
+
+def _both(name: str, finalize: Callable[[Any], Any]) -> Reducer:
+    return Reducer(
+        name,
+        state={"low": "input", "high": "input"},
+        identity={"low": _largest, "high": _least},
+        lift=lambda x: {"low": x, "high": x},
+        combine=lambda a, b: {
+            "low": te.minimum(a.low, b.low),
+            "high": te.maximum(a.high, b.high),
+        },
+        finalize=finalize,
+        facts=("idempotent", "exact"),
+    )
+
+
+PTP = _both("ptp", lambda a: a.high - a.low)
+MINMAX = _both("minmax", lambda a: {"min": a.low, "max": a.high})

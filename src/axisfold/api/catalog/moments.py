@@ -80,3 +80,38 @@ def variance(correction: float = 0) -> Reducer:
 def deviation(correction: float = 0) -> Reducer:
     """Return the reducer of the standard deviation."""
     return _moments("std", lambda a, count: te.sqrt(_variance(a, count, correction)))
+
+
+def _weigh(x: Any, w: Any) -> dict[str, Any]:
+    """Products of float32 and narrower elements are exact in float64."""
+    wide = w if isinstance(w, Complex) else te.cast(FLOAT64, w)
+    return {"s": (x if isinstance(x, Complex) else te.cast(FLOAT64, x)) * wide, "w": wide}
+
+
+def average(has_weights: bool = False, returned: bool = False) -> Reducer:
+    """Return the reducer of the average, of elements alone or with their weights.
+
+    With weights their sum is a result too, as an average of weights that add up to 0 is refused.
+    """
+    if has_weights:
+        return Reducer(
+            "average",
+            state={"s": "compensated", "w": "compensated"},
+            identity={"s": 0, "w": 0},
+            lift=_weigh,
+            combine=lambda a, b: {"s": a.s + b.s, "w": a.w + b.w},
+            finalize=lambda a: {"average": a.s / a.w, "sum_of_weights": a.w},
+        )
+    if not returned:
+        return MEAN
+    return Reducer(
+        "average",
+        state=MEAN.state,
+        identity=MEAN.identity,
+        lift=MEAN.lift,
+        combine=MEAN.combine,
+        finalize=lambda a, count: {
+            "average": a.s / te.cast(FLOAT64, count),
+            "sum_of_weights": te.cast(FLOAT64, count),
+        },
+    )

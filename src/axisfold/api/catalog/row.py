@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Literal
 
 from axisfold.api.catalog.parameters import parse_signature
 from axisfold.dtypes import BOOL, FLOAT64, INT64, UINT64, DType
@@ -71,11 +71,20 @@ class Row:
         From the element dtype to the result dtype.
     compute
         From the element dtype to the dtype in which elements are folded.
+    make_partial
+        As ``make``, for folds that may pass over every element; None if that makes no difference.
+    nan_by
+        How elements that are NaN are passed over: by a ``"mask"``, by the ``"reducer"`` itself, or,
+        if "", not at all.
+    check
+        Refuses results on the host, which a device must not wait for.
+    fields
+        Names of the results, if there are several.
     signature
         Names of the parameters after ``x``, in order, as in a definition:
         ``"axis, out, *, where"``.  :data:`PARAMETERS` says what each is.
-    takes_complex
-        Whether complex elements have a result.
+    takes_complex, takes_bool
+        Whether complex elements, and truth values, have a result.
     numerics
         Accumulator and error bound.
     nan
@@ -96,8 +105,13 @@ class Row:
     make: Callable[..., Reducer]
     result: DTypeRule
     compute: DTypeRule = SAME
+    make_partial: Callable[..., Reducer] | None = None
+    nan_by: Literal["", "mask", "reducer"] = ""
+    check: Callable[[str, Sequence[Any]], None] | None = None
+    fields: tuple[str, ...] = ()
     signature: str
     takes_complex: bool = True
+    takes_bool: bool = True
     numerics: str
     nan: str
     empty: str | None

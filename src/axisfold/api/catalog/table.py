@@ -5,9 +5,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from axisfold.api.catalog.extremes import ARGMAX, ARGMIN, MAX, MIN
-from axisfold.api.catalog.moments import MEAN, deviation, variance
-from axisfold.api.catalog.norms import NORM
+from axisfold.api.catalog.checks import nonzero_weights, some_element
+from axisfold.api.catalog.extremes import (
+    ARGMAX,
+    ARGMIN,
+    MAX,
+    MIN,
+    MINMAX,
+    PARTIAL_ARGMAX,
+    PARTIAL_ARGMIN,
+    PTP,
+)
+from axisfold.api.catalog.moments import MEAN, average, deviation, variance
+from axisfold.api.catalog.nan_table import NAN_ROWS
+from axisfold.api.catalog.norms import norm
 from axisfold.api.catalog.row import INDEX, INEXACT, REAL_INEXACT, SAME, SUMMED, TRUTH, Row
 from axisfold.api.catalog.sums import ALL, ANY, COUNT_NONZERO, LOGSUMEXP, PROD, SUM
 
@@ -15,8 +26,8 @@ _SUM: Final = "axis, dtype, out, keepdims, initial, where, *, min_count"
 _MEAN: Final = "axis, dtype, out, keepdims, *, where"
 _VAR: Final = "axis, dtype, out, ddof, keepdims, *, where, correction"
 _EXTREME: Final = "axis, out, keepdims, initial, where"
+_BOTH: Final = "axis, out, keepdims, *, initial, where"
 _ARG: Final = "axis, out, *, keepdims, where"
-_TRUTH: Final = "axis, out, keepdims, *, initial, where"
 
 _BOUND: Final = (
     "The error is at most (log2 n + 8) u sum|x|, in every layout: floats of 16 and 32 bits are "
@@ -78,6 +89,7 @@ _ROWS: Final = (
     Row(
         name="argmin", summary="Index of the first smallest element.",
         formula="index of min(x), in C order over the folded axes", make=lambda: ARGMIN,
+        make_partial=lambda: PARTIAL_ARGMIN, check=some_element,
         result=INDEX, signature=_ARG, numerics="Exact.", nan="is the smallest: the first one wins",
         empty=None, ties=_FIRST,
         numpy_name="numpy.argmin",
@@ -86,6 +98,7 @@ _ROWS: Final = (
     Row(
         name="argmax", summary="Index of the first largest element.",
         formula="index of max(x), in C order over the folded axes", make=lambda: ARGMAX,
+        make_partial=lambda: PARTIAL_ARGMAX, check=some_element,
         result=INDEX, signature=_ARG, numerics="Exact.", nan="is the largest: the first one wins",
         empty=None, ties=_FIRST,
         numpy_name="numpy.argmax",
@@ -93,13 +106,13 @@ _ROWS: Final = (
     ),
     Row(
         name="any", summary="Whether any element is true.", formula="any(x != 0)",
-        make=lambda: ANY, result=TRUTH, signature=_TRUTH, numerics="Exact.", nan="is true",
+        make=lambda: ANY, result=TRUTH, signature=_BOTH, numerics="Exact.", nan="is true",
         empty="False", numpy_name="numpy.any",
         example=("axisfold.any([[0, 1], [0, 0]], axis=1)", "array([ True, False])"),
     ),
     Row(
         name="all", summary="Whether all elements are true.", formula="all(x != 0)",
-        make=lambda: ALL, result=TRUTH, signature=_TRUTH, numerics="Exact.", nan="is true",
+        make=lambda: ALL, result=TRUTH, signature=_BOTH, numerics="Exact.", nan="is true",
         empty="True", numpy_name="numpy.all",
         example=("axisfold.all([[1, 1], [0, 1]], axis=1)", "array([ True, False])"),
     ),
@@ -120,14 +133,43 @@ _ROWS: Final = (
         example=("axisfold.logsumexp([[-1000.0, -1000.0]], axis=1).round(3)", "array([-999.307])"),
     ),
     Row(
-        name="norm", summary="Vector norm, over any axes.", formula="sqrt(sum(abs(x)**2))",
-        make=lambda: NORM, result=REAL_INEXACT, compute=INEXACT,
+        name="norm", summary="Vector norm, over any axes.",
+        formula="sum(abs(x)**ord)**(1/ord)", make=norm, result=REAL_INEXACT, compute=INEXACT,
         signature="ord, axis, keepdims, *, out, where",
-        numerics="Large, medium and small squares are summed apart, each scaled (Blue 1978): "
-        "neither overflow nor underflow within the range of the result.",
-        nan=_PROPAGATES, empty="0", numpy_name="numpy.linalg.vector_norm",
+        numerics="Neither overflow nor underflow within the range of the result: large, medium and "
+        "small squares are summed apart, each scaled (Blue 1978), and powers of another order are "
+        "taken relative to the element that counts most.",
+        nan=_PROPAGATES, empty="0, for ord=-inf an error and for other negative orders inf",
+        numpy_name="numpy.linalg.vector_norm",
         example=("axisfold.norm([[3.0, 4.0], [5.0, 12.0]], axis=1)", "array([ 5., 13.])"),
     ),
+    Row(
+        name="ptp", summary="Largest minus smallest element.", formula="max(x) - min(x)",
+        make=lambda: PTP, result=SAME, signature=_BOTH, takes_bool=False,
+        numerics="One rounding.  Differences of integers wrap.", nan=_PROPAGATES, empty=None,
+        numpy_name="numpy.ptp",
+        example=("axisfold.ptp([[1, 5], [3, 4]], axis=1)", "array([4, 1])"),
+    ),
+    Row(
+        name="minmax", summary="Smallest and largest element, in one read.",
+        formula="min(x), max(x)", make=lambda: MINMAX, result=SAME, fields=("min", "max"),
+        signature=_BOTH, numerics="Exact.", nan=_PROPAGATES, empty=None, ties=_ZEROS,
+        numpy_name="",
+        example=(
+            "axisfold.minmax([[1, 5], [3, 4]], axis=0)",
+            "FoldResult(min=array([1, 4]), max=array([3, 5]))",
+        ),
+    ),
+    Row(
+        name="average", summary="Weighted mean.", formula="sum(x * weights) / sum(weights)",
+        make=average, check=nonzero_weights, result=INEXACT, compute=INEXACT,
+        fields=("average", "sum_of_weights"),
+        signature="axis, weights, returned, *, keepdims, where",
+        numerics=_BOUND, nan=_PROPAGATES, empty="NaN", numpy_name="numpy.average",
+        example=("axisfold.average([[1, 2], [3, 5]], axis=1, weights=[1, 3])",
+                 "array([1.75, 4.5 ])"),
+    ),
+    *NAN_ROWS,
 )  # fmt: skip
 
 CATALOG: Final[dict[str, Row]] = {row.name: row for row in _ROWS}

@@ -174,8 +174,8 @@ class Plans:
         plan = self._made.get(key)
         if plan is None:
             plan = self._made[key] = make_plan(planned.traced, planned.plan.layout, HOST, rule)
-        launch = bind_host(views, replace(planned, plan=plan), numpy.NAME, as_tuple=True)
-        found = launch(arrays[0], [view.address for view in views])
+        launch = bind_host(views, replace(planned, plan=plan), numpy.NAME)
+        found = launch.results(arrays[0], [view.address for view in views], launch.outputs)
         return {
             result.name: numbers(np.reshape(values, -1), result.dtype)
             for result, values in zip(planned.traced.results, found, strict=True)

@@ -166,7 +166,7 @@ class _Check:
         self.examples, self.ulps = examples, ulps
         given = dtypes if isinstance(dtypes, tuple) else (dtypes,)
         parsed = [parse(dtype) for dtype in given]
-        self.member = member_of(item_of(reducer), parsed[0], None)
+        self.member = member_of(item_of(reducer), parsed[:1], None)
         self.reducer: Reducer = self.member.reducer
         inputs = len(self.reducer.input_names)
         self.dtypes = self._for_inputs(parsed, inputs, "dtypes", given)

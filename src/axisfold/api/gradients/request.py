@@ -103,7 +103,7 @@ def outcome(text: str, dtypes: tuple[str, ...]) -> Outcome:
     request = decode(text)
     elements = [parse(d) for d in dtypes]
     wanted = wanted_dtype(request.dtype)
-    members = [member_of(item, elements[0], wanted) for item in request.items]
+    members = [member_of(item, elements, wanted, request) for item in request.items]
     parts = [trace([m], elements).results for m in members]
     results = [r for part in parts for r in part]
     return Outcome(

@@ -22,7 +22,7 @@ from axisfold.api.arguments import normalize_axes
 from axisfold.api.catalog import CATALOG
 from axisfold.api.gradients.pullback import needs_of, pull_back
 from axisfold.api.gradients.request import Outcome, decode, encode, outcome
-from axisfold.api.options import Request, named_request
+from axisfold.api.options import Request, named_call
 from axisfold.api.results import result_type
 from axisfold.dtypes import DType, parse
 from axisfold.interop.torch import result_dtype
@@ -84,7 +84,7 @@ def compile_named(
 ) -> Any:
     """Run a named reduction while it is compiled: what is made of constants is made once.
 
-    Parameters are as those of :func:`axisfold.api.options.named_request`.
+    Parameters are as those of :func:`axisfold.api.options.named_call`.
     """
     text = _named_text(name, given, axis, keepdims, tuple(options.items()))
     return _fold_traced([x], None, text)
@@ -103,7 +103,7 @@ def compile_fold(inputs: Sequence[Any], reducers: Sequence[Any], *call: Any) -> 
 def _named_text(
     name: str, given: Sequence[Any], axis: Any, keepdims: Any, options: Sequence[tuple[str, Any]]
 ) -> str:
-    return encode(named_request(CATALOG[name], given, axis, keepdims, dict(options)))
+    return encode(named_call(CATALOG[name], given, axis, keepdims, dict(options))[0])
 
 
 @torch.compiler.assume_constant_result

@@ -21,6 +21,8 @@ def expected_dtype(name: str, dtype: Any) -> np.dtype[Any]:
         return one.dtype if one.dtype.kind == "f" else np.dtype("float64")
     if name == "norm":
         return np.std(one).dtype
+    if name == "average":
+        return np.mean(one).dtype
     if name == "count_nonzero":
         return np.dtype("int64")
     return np.asarray(getattr(np, name)(one)).dtype
@@ -41,6 +43,11 @@ def slices(x: ARRAY, axis: Any) -> tuple[tuple[int, ...], Iterator[tuple[tuple[i
 
 def check(name: str, x: ARRAY, axis: Any, keepdims: bool, got: Any) -> None:
     """Assert that ``got`` is the reduction of ``x``: values, dtype, shape and type."""
+    if name == "minmax":
+        assert got._fields == ("min", "max")
+        for part in ("min", "max"):
+            check(part, x, axis, keepdims, getattr(got, part))
+        return
     native = x.astype(x.dtype.newbyteorder("="))
     shape, rows = slices(native, axis)
     full = np.sum(np.empty(x.shape, bool), axis=axis, keepdims=keepdims).shape
@@ -314,6 +321,51 @@ def _logsumexp(row: ARRAY, value: Any) -> str | None:
     return _close(value, Fraction(float(exact)), slack)
 
 
+def _ptp(row: ARRAY, value: Any) -> str | None:
+    if np.isnan(row).any():
+        return None if np.isnan(value) else "a NaN"
+    low, high = min(row.tolist(), key=_order), max(row.tolist(), key=_order)
+    if row.dtype.kind in "iu":
+        return _exact_integer(row, value, high - low)
+    if row.dtype.kind == "c":
+        with np.errstate(all="ignore"):
+            exact = row.dtype.type(high) - row.dtype.type(low)
+        return None if np.array_equal(value, exact, equal_nan=True) else repr(exact)
+    if not math.isfinite(high) or not math.isfinite(low):
+        return _same_float(value, high - low)
+    exact = Fraction(high) - Fraction(low)
+    # float16 is subtracted in float32.
+    return _close(value, exact, exact / 2**24 if row.dtype.itemsize == 2 else Fraction(0))
+
+
+def numbers(row: ARRAY) -> ARRAY:
+    """Return the elements that are not NaN."""
+    return row[~np.isnan(row)]
+
+
+def _passing_over(judge: Callable[[ARRAY, Any], str | None]) -> Callable[..., str | None]:
+    return lambda row, value: judge(numbers(row), value)
+
+
+def _or_nan(judge: Callable[[ARRAY, Any], str | None]) -> Callable[..., str | None]:
+    def judged(row: ARRAY, value: Any) -> str | None:
+        left = numbers(row)
+        if len(left):
+            return judge(left, value)
+        return None if np.isnan(value) else "a NaN"
+
+    return judged
+
+
+def _position_of_number(pick: str) -> Callable[[ARRAY, Any], str | None]:
+    def judge(row: ARRAY, value: Any) -> str | None:
+        places = np.flatnonzero(~np.isnan(row))
+        best = int(places[getattr(np, pick)(row[places])]) if len(places) else -1
+        return None if int(value) == best else str(best)
+
+    return judge
+
+
 JUDGES: dict[str, Callable[[ARRAY, Any], str | None]] = {
     "sum": _sum,
     "prod": _prod,
@@ -329,4 +381,15 @@ JUDGES: dict[str, Callable[[ARRAY, Any], str | None]] = {
     "count_nonzero": lambda row, value: _exact_integer(row, value, int((row != 0).sum())),
     "logsumexp": _logsumexp,
     "norm": _norm,
+    "ptp": _ptp,
+    "average": _mean,
+    "nansum": _passing_over(_sum),
+    "nanprod": _passing_over(_prod),
+    "nanmean": _passing_over(_mean),
+    "nanvar": _passing_over(_var),
+    "nanstd": _passing_over(_std),
+    "nanmin": _or_nan(_extreme(min)),
+    "nanmax": _or_nan(_extreme(max)),
+    "nanargmin": _position_of_number("argmin"),
+    "nanargmax": _position_of_number("argmax"),
 }

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of results: tuples of them, and refusals on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from axisfold.api.catalog import Row
+from axisfold.api.fold import Check
+from axisfold.api.options import Item, Request
+from axisfold.api.results import result_type
+from axisfold.tensor.trace import Member, Result
+
+
+def packer_of(request: Request, results: Sequence[Result]) -> Callable[..., Any] | None:
+    """Return what makes of the results what the caller gets; None for a single one."""
+    names = tuple(r.name for r in results)
+    if request.is_list or len(request.items) > 1:
+        return result_type(names)
+    if len(names) == 1:
+        return None
+    item = request.items[0]
+    if item.row is not None and not dict(item.arguments).get("returned", True):
+        return _first
+    return result_type(names if item.row is None else item.row.fields)
+
+
+def _first(*results: Any) -> Any:
+    return results[0]
+
+
+def checks_of(
+    items: Sequence[Item], members: Sequence[Member], widths: Sequence[int], *, is_masked: bool
+) -> tuple[Check, ...]:
+    """Return what refuses results, of folds that may have such."""
+    found: list[Check] = []
+    start = 0
+    for item, member, width in zip(items, members, widths, strict=True):
+        part = slice(start, start + width)
+        start += width
+        may_miss = is_masked or member.condition is not None or width > 1
+        if item.row is not None and item.row.check is not None and may_miss:
+            found.append(partial(_check, item.row, part))
+    return tuple(found)
+
+
+def _check(row: Row, part: slice, results: Sequence[Any]) -> None:
+    if row.check is not None:
+        row.check(row.name, results[part])
