@@ -248,3 +248,20 @@ def test_an_array_without_views():
     with pytest.raises(ArgumentError) as caught:
         af.fold(x, "sum", "a b -> 1 a")
     assert str(caught.value) == text
+
+
+def test_masks_and_results_of_other_shapes():
+    text = (
+        "where has shape (3, 4, 5), but input 0 of the pattern 'b ... -> b' has shape "
+        "(2, 3, 4, 5). Broadcast it to that shape. [axisfold-A333]"
+    )
+    with pytest.raises(ShapeError) as caught:
+        af.fold(X, "sum", "b ... -> b", where=X[0] > 0)
+    assert str(caught.value) == text
+    text = (
+        "out has shape (2,), but results of the pattern 'b ... -> b 1' have shape (2, 1). "
+        "Make it of that shape. [axisfold-A333]"
+    )
+    with pytest.raises(ShapeError) as caught:
+        af.fold(X, "sum", "b ... -> b 1", out=np.empty(2))
+    assert str(caught.value) == text

@@ -159,3 +159,30 @@ def test_einops_takes_the_functions():
     for name in ("mean", "var", "logsumexp", "argmax"):
         wanted = getattr(af, name)(X, (1, 3))
         np.testing.assert_array_equal(einops.reduce(X, "b h w c -> b w", getattr(af, name)), wanted)
+
+
+def test_masks_are_viewed_as_the_first_input_is():
+    x = np.random.default_rng(0).integers(-9, 9, (2, 3, 4, 5))
+    where = x > 0
+    got = af.fold(x, "sum", "b h (w v) c -> c (b v)", v=2, where=where)
+    wanted = einops.reduce(np.where(where, x, 0), "b h (w v) c -> c (b v)", "sum", v=2)
+    np.testing.assert_array_equal(got, wanted)
+    y = np.arange(5)
+    np.testing.assert_array_equal(
+        af.fold((x, y), DOT, "a b c d, d -> c a", where=where),
+        np.einsum("abcd,d->ca", np.where(where, x, 0), y),
+    )
+
+
+def test_results_are_written_through_views_of_out():
+    x = np.arange(120.0).reshape(2, 3, 4, 5)
+    wanted = einops.reduce(x, "b h (w v) c -> c (b v) 1", "sum", v=2)
+    memory = np.full((5, 8, 1), np.nan)
+    out = memory[:, ::2]
+    assert af.fold(x, "sum", "b h (w v) c -> c (b v) 1", v=2, out=out) is out
+    np.testing.assert_array_equal(out, wanted)
+    assert np.isnan(memory[:, 1::2]).all()
+    largest = np.empty((5, 2))
+    result = af.fold(x, ["min", "max"], "b h w c -> c b", out=(None, largest))
+    np.testing.assert_array_equal(largest, x.max((1, 2)).T)
+    np.testing.assert_array_equal(result.min, x.min((1, 2)).T)
