@@ -21,7 +21,7 @@ CASES = {
     "column": ((70, 128), 0),
     "column_split": ((1001, 120), 0),
     "narrow": ((41, 33), 0),
-    "narrow_split": ((1001, 6), 0),
+    "narrow_split": ((3001, 6), 0),
 }
 SMALL = ("short_row", "thread_column", "narrow")
 LARGE = ("row", "row_split", "column", "column_split", "narrow_split")

@@ -13,7 +13,7 @@ from axisfold.ir.walk import substitute
 from axisfold.plan.compose import Composer, Graph
 from axisfold.plan.sizes_gpu import GpuClass
 from axisfold.tensor.axis import Axis, make_axis
-from axisfold.tensor.compute import make_compute
+from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
 
@@ -72,9 +72,10 @@ def tile_graph(composer: Composer) -> Graph:
     extents = composer.reduced_extents[:-1] if folds_lanes else composer.reduced_extents
     units = _Units(tuple(extents), layout.gpu)
     lanes = layout.lanes if folds_lanes else 1
-    inputs = composer.inputs()
-    tiles = _passes(composer, units, inputs, lanes)
-    return _merged(composer, units, lanes, tiles, inputs)
+    inputs, index = composer.inputs(), composer.index_strides()
+    tiles = _passes(composer, units, inputs, index, lanes)
+    state = _merged(composer, units, lanes, tiles)
+    return composer.finished(inputs, index, state, tiles)
 
 
 def _dealt(units: _Units) -> list[tuple[str, Expr]]:
@@ -88,7 +89,11 @@ def _axis(name: str, extent: Expr, kind: str) -> Axis:
 
 
 def _passes(
-    composer: Composer, units: _Units, inputs: Sequence[Sequence[Tensor]], lanes: int
+    composer: Composer,
+    units: _Units,
+    inputs: Sequence[Sequence[Tensor]],
+    index: Tensor | None,
+    lanes: int,
 ) -> list[Tensor]:
     """Return a stage for each pass over a tile; later ones read the earlier."""
     traced, made = composer.traced, list[Tensor]()
@@ -104,7 +109,7 @@ def _passes(
         unit = units.position(place, run[0].var)
         at: list[Expr] = [a.var for a in kept]
         at += units.coordinates(unit) + [run[1].var] * (lanes > 1)
-        mapping = composer.elements(inputs, at, None)
+        mapping = composer.elements(inputs, at, index)
         mapping[traced.tile_count] = units.left(place) * lanes
         mapping.update(
             {p.result: t[outside] for p, t in zip(traced.tile_passes, made, strict=False)}
@@ -119,14 +124,8 @@ def _passes(
     return made
 
 
-def _merged(
-    composer: Composer,
-    units: _Units,
-    lanes: int,
-    tiles: Sequence[Tensor],
-    inputs: tuple[tuple[Tensor, ...], ...],
-) -> Graph:
-    """Return the graph that merges the states of tiles."""
+def _merged(composer: Composer, units: _Units, lanes: int, tiles: Sequence[Tensor]) -> ComputeOp:
+    """Return the stage that merges the states of tiles."""
     traced = composer.traced
     kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
     dealt = [_axis(n, e, "reduce") for n, e in _dealt(units)]
@@ -142,5 +141,4 @@ def _merged(
         dealt,
         where=build.likely(units.position(place, build.const(0, INT64)) < units.count),
     )
-    state = make_compute("state", tuple(kept), body)
-    return composer.finished(inputs, None, state, tiles)
+    return make_compute("state", tuple(kept), body)

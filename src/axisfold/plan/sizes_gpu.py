@@ -26,8 +26,8 @@ STATE_BYTES: Final = 256
 BLOCK: Final = 256
 UNROLL: Final = 4
 WARP: Final = 32
-# Blocks of BLOCK threads on a multiprocessor in one wave: 64 registers for each thread.
-RESIDENT: Final = 4
+# Blocks of BLOCK threads that a multiprocessor holds, or takes in two waves.
+RESIDENT: Final = 8
 # Rows up to this many elements are compiled for their length.
 SHORT_ROW: Final = 4096
 # Steps of a thread over a short row, all written out.
@@ -174,7 +174,7 @@ def classify(
     if traced.combiner.is_ordered:
         return _ordered(outputs, folded, wave)
     state_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
-    has_tiles = _has_dependent_passes(traced) and not traced.uses_index
+    has_tiles = _has_dependent_passes(traced)
     # A tile has one state, and one that is as wide as its elements.
     lanes = lanes_of(problem, inputs, state_bytes if kind == "kept" or not has_tiles else 1)
     if kind == "reduced":
@@ -255,7 +255,7 @@ def _is_narrow(problem: Problem, lanes: int, inputs: Inputs) -> bool:
     if any(inputs.is_split) or any(s != i or r != i * width for s, r, i in pairs):
         return False
     tile = TILE * lanes
-    return width < FULL_TILES * (-(-width // tile) * tile)
+    return width > NARROW // 2 or width < FULL_TILES * (-(-width // tile) * tile)
 
 
 def _narrow(problem: Problem, inputs: Inputs, state_bytes: int, folded: int, wave: int) -> GpuClass:
@@ -265,7 +265,7 @@ def _narrow(problem: Problem, inputs: Inputs, state_bytes: int, folded: int, wav
     row = problem.reduced[-1]
     while lanes > 1 and not _divides(lanes, (problem.kept[-1], row), problem, inputs):
         lanes //= 2
-    height = max(BLOCK // width, 1)
+    height = max(2 * BLOCK // width, 1)
     useful = _power_up(-(-folded // (height * lanes * UNROLL)))
     parts = min(useful, _share(wave * BLOCK // max(height * width, BLOCK), others))
     form: Form = "narrow" if parts == 1 else "narrow_split"

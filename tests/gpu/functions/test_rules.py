@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every rule for GPUs on the device, by name: values, tails and equal bits of every run."""
+
+import cupy
+import numpy as np
+import pytest
+from fold_support import agree, elements, expected
+
+import axisfold
+from axisfold.api import device
+from axisfold.plan import planner
+
+pytestmark = pytest.mark.gpu
+
+# rule -> shapes and the axis that it is chosen for; lengths around its tiles
+CASES = {
+    "short_row": ([(5000, n) for n in (1, 3, 8, 31, 32, 33, 997, 1000, 4096)], 1),
+    "row": ([(2000, n) for n in (4097, 5000, 8191, 8192, 8196)], 1),
+    "row_split": ([(2, n) for n in (100_000, 1 << 20, (1 << 20) + 1, (1 << 20) + 4)], 1),
+    "thread_column": ([(n, 70_001) for n in (1, 5, 16)], 0),
+    "column": ([(n, 270_336) for n in (17, 64, 129)], 0),
+    "column_split": ([(n, 4096) for n in (1000, 4099)], 0),
+    "narrow": ([(n, 33) for n in (17, 41)], 0),
+    "narrow_split": ([(100_003, n) for n in (1, 2, 3, 8, 33, 257, 1000)], 0),
+    "tiled_row": ([(5000, n) for n in (33, 1000, 5000)], 1),
+    "tiled_row_split": ([(3, n) for n in (100_000, 100_001)], 1),
+    "tiled_column": ([(n, 270_336) for n in (17, 100)], 0),
+    "tiled_column_split": ([(n, 4096) for n in (1000, 4099)], 0),
+}
+
+
+@pytest.fixture(autouse=True)
+def _plan_anew(monkeypatch):
+    monkeypatch.setattr(planner, "_plans", {})
+    monkeypatch.setattr(device, "_launches", {})
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_by_name(rule):
+    shapes, axis = CASES[rule]
+    name = "var" if rule.startswith("tiled") else "sum"
+    for shape in shapes:
+        x = elements(shape, "float32", name)
+        results = [getattr(axisfold, name)(cupy.asarray(x), axis=axis).get() for _ in range(3)]
+        agree(name, results[0], expected(name, x, axis), x, axis)
+        assert all(np.array_equal(results[0], r) for r in results)
+    made = {plan.rule.name for plan in planner._plans.values()}
+    assert rule in made
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("rule", CASES)
+def test_dtypes(rule, dtype):
+    shapes, axis = CASES[rule]
+    for name in ("var", "sum") if rule.startswith("tiled") else ("sum", "argmax"):
+        x = elements(shapes[-1], dtype, name)
+        agree(name, getattr(axisfold, name)(cupy.asarray(x), axis=axis).get(),
+              expected(name, x, axis), x, axis)  # fmt: skip
+
+
+@pytest.mark.parametrize("skip", [0, 1, 2, 3])
+def test_starts_that_are_not_aligned(skip):
+    memory = cupy.asarray(elements(((1 << 20) + 4,), "float32", "sum"))
+    for shape, axis in (((1 << 20,), None), ((1024, 1024), 1), ((1024, 1024), 0)):
+        x = memory[skip : skip + (1 << 20)].reshape(shape)
+        agree("sum", axisfold.sum(x, axis=axis).get(), expected("sum", x.get(), axis),
+              x.get(), axis)  # fmt: skip
