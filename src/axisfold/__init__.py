@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         argmin,
         average,
         count_nonzero,
+        log_softmax,
         logsumexp,
         max,
         mean,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         norm,
         prod,
         ptp,
+        softmax,
         std,
         sum,
         var,
@@ -59,9 +61,10 @@ __version__ = "0.1.0"
 _HOMES: Final = {
     **dict.fromkeys(
         (
-            "all", "any", "argmax", "argmin", "average", "count_nonzero", "logsumexp", "max",
-            "mean", "min", "minmax", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin",
-            "nanprod", "nanstd", "nansum", "nanvar", "norm", "prod", "ptp", "std", "sum", "var",
+            "all", "any", "argmax", "argmin", "average", "count_nonzero", "log_softmax",
+            "logsumexp", "max", "mean", "min", "minmax", "nanargmax", "nanargmin", "nanmax",
+            "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "norm", "prod", "ptp",
+            "softmax", "std", "sum", "var",
         ),
         "axisfold.api.functions",
     ),
@@ -85,9 +88,9 @@ _HOMES: Final = {
 __all__ = [
     "ArraySpec", "AxisfoldError", "Explanation", "Function", "Reducer", "all", "any", "argmax",
     "argmin", "average", "build", "check_reducer", "config", "count_nonzero", "explain", "fold",
-    "highest", "include_dir", "logsumexp", "lower", "lowest", "max", "mean", "min", "minmax",
-    "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",
-    "nanvar", "norm", "prod", "ptp", "std", "sum", "te", "tune", "var",
+    "highest", "include_dir", "log_softmax", "logsumexp", "lower", "lowest", "max", "mean", "min",
+    "minmax", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd",
+    "nansum", "nanvar", "norm", "prod", "ptp", "softmax", "std", "sum", "te", "tune", "var",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import axisfold as af
 from axisfold import te
-from axisfold.api.catalog import CATALOG
+from axisfold.api.catalog import CATALOG, SPREADS
 from axisfold.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,7 +26,7 @@ DTYPES = (
     "bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, "
     "float32, float64, complex64, complex128"
 )
-NAMES = ", ".join(CATALOG)
+NAMES = ", ".join([*CATALOG, *SPREADS])
 BY_DTYPE = "Give a value of that dtype, or a function of the dtype such as axisfold.lowest."
 BY_FIELDS = "Return a dict with exactly these fields, or a tuple in this order."
 OUT_OF_RANGE = "is out of range for an array of 2 axes. Valid axes are from -2 to 1."

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from axisfold.api.catalog import CATALOG, Row
+from axisfold.api.catalog import CATALOG, SPREADS, Row
 from axisfold.api.options import Item, Request
 from axisfold.dtypes import DType, parse, promote
 from axisfold.errors import ArgumentError, ArgumentTypeError, AxisError, DTypeError
@@ -90,12 +90,12 @@ def resolve_row(op: str) -> Row:
     ArgumentError
         ``A305``: there is no such reduction.
     """
-    row = CATALOG.get(op)
+    row = CATALOG.get(op) or SPREADS.get(op)
     if row is None:
         raise ArgumentError(
             f"unknown reduction {op!r}.",
             code="A305",
-            hint=f"Known are {', '.join(CATALOG)}; or pass a Reducer.",
+            hint=f"Known are {', '.join([*CATALOG, *SPREADS])}; or pass a Reducer.",
         )
     return row
 
@@ -117,7 +117,7 @@ def item_of(given: Any) -> Item:
         code="A306",
         hint="Several reducers go in a list."
         if isinstance(given, tuple)
-        else f"Names are {', '.join(CATALOG)}.",
+        else f"Names are {', '.join([*CATALOG, *SPREADS])}.",
     )
 
 

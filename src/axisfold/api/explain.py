@@ -129,6 +129,7 @@ def _explanation(
     plan = planned.plan
     is_host = not target.has_threads
     language, source = _SOURCES[target.kind]
+    rules = rules_of(target, is_spread=planned.traced.is_spread)
     used, notes = gpu_facts(planned) if target.kind == "cuda" else ((), ())
     return Explanation(
         title=_title(request, arrays),
@@ -142,7 +143,7 @@ def _explanation(
             for name in plan.rule.parameters
         },
         is_tuned=bool(plan.rule.values),
-        passed=passed_over(rules_of(target), plan.rule.name, plan.layout, planned.traced),
+        passed=passed_over(rules, plan.rule.name, plan.layout, planned.traced),
         te=te_source(plan.graph),
         schedule=schedule_source(plan),
         loops=loops(planned.traced, plan, target),
@@ -165,7 +166,9 @@ def _title(request: Request, arrays: Sequence[Layout]) -> str:
 
 def _traffic(planned: Planned, arrays: Sequence[Layout], line_bytes: int) -> Traffic:
     results = [r.dtype.itemsize for r in planned.traced.results]
-    return traffic(planned.problem, [a.itemsize for a in arrays], results, line_bytes)
+    sizes = [a.itemsize for a in arrays]
+    is_spread = planned.traced.is_spread
+    return traffic(planned.problem, sizes, results, line_bytes, is_spread=is_spread)
 
 
 def _measured(

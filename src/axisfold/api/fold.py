@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Protocol, TypeAlias
 
@@ -20,7 +20,7 @@ from axisfold.errors import (
 from axisfold.ir.build import cast
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
-from axisfold.plan.canonical import Inner, LoopAxis, Problem, canonicalize
+from axisfold.plan.canonical import Inner, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import cpu_sizes
@@ -65,7 +65,7 @@ class Planned:
     shape
         Of the inputs, broadcast against each other.
     reduced
-        The folded axes.
+        Axes that the results lack, or have with one element.
     pack
         From the results to what the caller gets; None for a single one.
     checks
@@ -129,23 +129,32 @@ def plan_fold(
         values = [value_dtype(d) for d in own]
         traced.results = [_fitted(r, fit(r.dtype, values)) for r in traced.results]
     ordered = traced.combiner.is_ordered
+    if traced.is_spread:
+        # The result is an operand too: it is what keeps axes apart that are one to the inputs.
+        dtypes.append(traced.results[0].dtype)
+        strides.append(_c_order(shape, dtypes[-1].itemsize))
     problem = canonicalize(
         shape, strides, reduced, keep_order=ordered, uses_index=traced.uses_index
     )
-    kind, steps = problem.inner([a.itemsize for a in arrays])
+    itemsizes = [d.itemsize for d in dtypes]
+    kind, steps = problem.inner(itemsizes)
     steps = tuple(_part_step(s, d, target) for d, s in zip(dtypes, steps, strict=True))
     sizes, gpu = ("", ""), None
     if target.has_threads:
         of = Inputs(
-            tuple(a.itemsize for a in arrays),
-            tuple(_address(a) for a in arrays),
-            tuple(d.is_complex for d in dtypes),
+            tuple(itemsizes),
+            (*(_address(a) for a in arrays), *(0,) * traced.is_spread),
+            tuple(d.is_complex or traced.is_spread for d in dtypes),
         )
         gpu = classify(problem, kind, of, traced, target)
         problem = with_lanes(problem, kind, gpu.axis_lanes)
     else:
         sizes = cpu_sizes(problem, kind)
     layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu)
+    if traced.is_spread:
+        reduced = frozenset()
+        kept = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
+        problem = replace(problem, out_axes=kept)
     names = tuple(r.name for r in traced.results)
     pack = result_type(names) if len(names) > 1 else None
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced, pack)
@@ -197,7 +206,7 @@ def part_offsets(result: Result) -> tuple[int, ...]:
 
 def _broadcast(arrays: Sequence[Layout]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
     if len(arrays) == 1:
-        return tuple(arrays[0].shape), [arrays[0].strides]
+        return tuple(arrays[0].shape), [tuple(arrays[0].strides)]
     try:
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
     except ValueError as error:
@@ -229,6 +238,11 @@ def _strides_in(shape: Sequence[int], array: Layout) -> tuple[int, ...]:
         *(0 for _ in range(len(shape) - len(array.shape))),
         *(0 if extent == 1 else stride for extent, stride in own),
     )
+
+
+def _c_order(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Return the strides of a new array."""
+    return tuple(itemsize * prod(max(n, 1) for n in shape[a + 1 :]) for a in range(len(shape)))
 
 
 def _check_elements(shape: Sequence[int], reduced: frozenset[int], names: Sequence[str]) -> None:
@@ -269,14 +283,13 @@ def layouts(planned: Planned) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return extents and strides of each parameter of a fold's kernel."""
     traced, problem = planned.traced, planned.problem
     axes = [*problem.kept, *problem.reduced]
-    kept = problem.kept or (LoopAxis(1, ()),)
     found: list[list[tuple[int, int]]] = []
     for which, parts in enumerate(traced.elements):
         found += [[(a.extent, a.strides[which]) for a in axes] for _ in parts]
     found += [[(1, 0)] for value in traced.initial for _ in value.variables]
     if traced.uses_index:
         found.append([(a.extent, a.index_stride) for a in problem.reduced])
-    found += [_result_layout(kept) for result in traced.results for _ in result.parts]
+    found += result_layouts(planned)
     return [tuple(zip(*layout, strict=True)) for layout in found]  # type: ignore[misc]
 
 
@@ -288,11 +301,17 @@ def host_scalars(planned: Planned) -> tuple[int, ...]:
     )
 
 
-def _result_layout(kept: Sequence[LoopAxis]) -> list[tuple[int, int]]:
-    """Return extents and strides of a complex result's part: two real numbers an element."""
-    layout: list[tuple[int, int]] = []
-    step = 2
-    for axis in reversed(kept):
-        layout.insert(0, (axis.extent, step))
-        step *= axis.extent
-    return layout
+def result_layouts(planned: Planned) -> list[list[tuple[int, int]]]:
+    """Return for each real component of each result its extents and its strides in elements.
+
+    A component of a complex result is one of two real numbers an element.
+    """
+    problem, results = planned.problem, planned.traced.results
+    if planned.traced.is_spread:
+        itemsize = results[0].dtype.itemsize
+        steps = [(a.extent, a.strides[-1] // itemsize) for a in (*problem.kept, *problem.reduced)]
+    else:
+        extents = [a.extent for a in problem.kept] or [1]
+        steps = list(zip(extents, _c_order(extents, 1), strict=True))
+    counts = [len(r.parts) for r in results]
+    return [[(n, s * count) for n, s in steps] for count in counts for _ in range(count)]

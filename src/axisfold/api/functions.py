@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from axisfold.api.catalog import CATALOG
+from axisfold.api.catalog import CATALOG, SPREADS
 from axisfold.api.catalog.parameters import python_signature
 from axisfold.api.dispatch import make_function
 from axisfold.api.entries import enter
 
+_ROWS = {**CATALOG, **SPREADS}
 _functions = enter(
-    {name: make_function(row) for name, row in CATALOG.items()},
-    {name: python_signature(row.signature) for name, row in CATALOG.items()},
+    {name: make_function(row) for name, row in _ROWS.items()},
+    {name: python_signature(row.signature) for name, row in _ROWS.items()},
 )
 
 sum = _functions["sum"]
@@ -39,3 +40,5 @@ nanmin = _functions["nanmin"]
 nanmax = _functions["nanmax"]
 nanargmin = _functions["nanargmin"]
 nanargmax = _functions["nanargmax"]
+softmax = _functions["softmax"]
+log_softmax = _functions["log_softmax"]

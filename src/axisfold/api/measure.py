@@ -98,8 +98,12 @@ class KernelCall:
 
     def __init__(self, planned: Planned, arrays: Sequence[View]) -> None:
         self.planned = planned
-        shape = tuple(axis.extent for axis in planned.problem.kept)
-        self.results = [np.empty(shape, r.dtype.to_numpy()) for r in planned.traced.results]
+        shape = planned.problem.kept
+        if planned.traced.is_spread:
+            shape += planned.problem.reduced
+        self.results = [
+            np.empty([a.extent for a in shape], r.dtype.to_numpy()) for r in planned.traced.results
+        ]
         pointers = [a.address for a in arrays]
         addresses = [pointers[which] + offset for which, offset in input_offsets(planned, arrays)]
         addresses += [0] * planned.traced.uses_index

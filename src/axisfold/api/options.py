@@ -211,6 +211,8 @@ def _own_arguments(
     if row.takes("correction"):
         freedom = _correction(row.name, options.get("correction", 0), options.get("ddof"))
         found.append(("correction", freedom))
+    if row.takes("empty"):
+        found.append(("empty", _rule_of_empty(row.name, options.get("empty", "nan"))))
     if row.takes("ord"):
         found.append(("ord", _order(row.name, options.get("ord"))))
     if row.takes("weights"):
@@ -306,6 +308,23 @@ def _order(function: str, value: Any) -> float:
             hint="Use None, a number, inf or -inf; norms of matrices are numpy.linalg's.",
         )
     return order
+
+
+def _rule_of_empty(function: str, given: Any) -> str:
+    """Return the rule for rows of -inf.
+
+    Raises
+    ------
+    ArgumentError
+        ``A312``: there is no such rule.
+    """
+    if isinstance(given, str) and given in ("nan", "zero"):
+        return given
+    raise ArgumentError(
+        f"{function}: empty={given!r} is no rule for a row of -inf.",
+        code="A312",
+        hint="Use 'nan' or 'zero'.",
+    )
 
 
 def _correction(function: str, correction: Any, ddof: Any) -> float:

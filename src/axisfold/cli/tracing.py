@@ -5,13 +5,19 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from axisfold import sim
-from axisfold.api.fold import Planned, input_offsets, part_offsets, scalar_values
+from axisfold.api.fold import (
+    Planned,
+    input_offsets,
+    part_offsets,
+    result_layouts,
+    scalar_values,
+)
 from axisfold.cli.errors import CommandError
 from axisfold.cli.files import Array, check_place, write_whole
 from axisfold.dtypes import parse
@@ -87,15 +93,22 @@ def _arguments(planned: Planned, array: Array) -> list[Array]:
         steps = tuple(axis.index_stride for axis in problem.reduced)
         extents = tuple(axis.extent for axis in problem.reduced)
         arguments.append(as_strided(np.zeros(1, np.int64), extents, steps, writeable=False))
-    kept = tuple(axis.extent for axis in problem.kept) or (1,)
+    layouts = iter(result_layouts(planned))
     for result in planned.traced.results:
-        arguments += _parts(result, kept)
+        arguments += [_strided(part, next(layouts)) for part in _parts(result, prod(planned.shape))]
     return arguments
 
 
-def _parts(result: Result, shape: tuple[int, ...]) -> list[Any]:
-    """Return arrays for the real components of a result."""
-    whole = np.empty(shape, result.dtype.to_numpy())
+def _parts(result: Result, size: int) -> list[Array]:
+    """Return flat memory for the real components of a result, each from its first number on."""
+    whole = np.empty(size, result.dtype.to_numpy())
     if len(result.parts) == 1:
         return [whole]
-    return [whole.real if offset == 0 else whole.imag for offset in part_offsets(result)]
+    numbers = whole.view(whole.real.dtype)
+    return [numbers[offset // numbers.itemsize :] for offset in part_offsets(result)]
+
+
+def _strided(memory: Array, layout: list[tuple[int, int]]) -> Array:
+    """Return an array of the extents and strides that the kernel is told."""
+    extents, steps = zip(*layout, strict=True)
+    return as_strided(memory, extents, [step * memory.itemsize for step in steps])

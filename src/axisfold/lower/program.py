@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from axisfold.errors import ArgumentError, ScheduleError
-from axisfold.ir.expr import Var
+from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import For, Kernel, Let
 from axisfold.ir.walk import post_order
 from axisfold.lower.divisors import with_divisors
@@ -24,7 +25,7 @@ def lower_schedule(
     name: str = "main",
     *,
     any_layout: bool = False,
-    compact: Collection[Tensor] = (),
+    layouts: Mapping[Tensor, tuple[Expr, ...]] = MappingProxyType({}),
     target: Target | None = None,
 ) -> Kernel:
     """Return the loop nest of a schedule.
@@ -40,10 +41,9 @@ def lower_schedule(
     any_layout
         Give every argument byte strides of its own and promise nothing about it, whatever the
         tensors declare.
-    compact
-        Tensors that the caller promises to bind to memory in C order without gaps, although
-        their extents are variable.
-
+    layouts
+        Strides, in elements, of the memory that the caller promises to bind to outputs; () for
+        C order without gaps, although extents are variable.
     target
         What the program is for: limits on bound axes are checked then.
 
@@ -67,9 +67,7 @@ def lower_schedule(
     tensors = [_checked(schedule, a, position) for position, a in enumerate(args)]
     if len(set(tensors)) != len(tensors):
         raise ArgumentError("a tensor is named twice in args.", code="A101")
-    storage = {
-        t: any_argument(t) if any_layout else argument(t, is_compact=t in compact) for t in tensors
-    }
+    storage = {t: any_argument(t) if any_layout else argument(t, layouts.get(t)) for t in tensors}
     _check_complete(schedule, storage)
     builder = LoopBuilder(schedule, _by_origin(schedule, storage), target)
     outputs = tuple(s.buffer for t, s in storage.items() if t.op.body)

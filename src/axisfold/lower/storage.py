@@ -52,12 +52,12 @@ def _total(terms: Sequence[Expr]) -> Expr:
     return total
 
 
-def argument(tensor: Tensor, *, is_compact: bool = False) -> Storage:
+def argument(tensor: Tensor, strides: tuple[Expr, ...] | None = None) -> Storage:
     """Return the storage of an argument.
 
-    A placeholder's own strides count.  Otherwise a tensor with a variable extent may have any
-    strides unless ``is_compact`` promises otherwise, and one with constant extents (or computed
-    ones) is compact.
+    A placeholder's own strides count.  Otherwise a tensor has the strides given, in elements, ()
+    for compact memory; by default any if an extent is variable, and compact memory if all are
+    constants (or computed).
     """
     op = tensor.op
     zeros = tuple(build.const(0, e.dtype) for e in tensor.shape)
@@ -69,9 +69,9 @@ def argument(tensor: Tensor, *, is_compact: bool = False) -> Storage:
             facts = Facts(align=0)
         buffer = Buffer(tensor.name, tensor.dtype, tensor.shape, op.strides, op.unit, facts=facts)
         return Storage(buffer, zeros)
-    strides: tuple[Expr, ...] = ()
-    if not is_compact and any(isinstance(extent, Var) for extent in tensor.shape):
-        strides = tuple(Var("stride", extent.dtype) for extent in tensor.shape)
+    if strides is None:
+        is_variable = any(isinstance(extent, Var) for extent in tensor.shape)
+        strides = tuple(Var("stride", e.dtype) for e in tensor.shape) if is_variable else ()
     return Storage(Buffer(tensor.name, tensor.dtype, tensor.shape, strides, facts=facts), zeros)
 
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from axisfold.config import config
+from axisfold.ir.expr import Expr
 from axisfold.ir.stmt import Kernel
 from axisfold.ir.verify import verify
 from axisfold.lower.program import lower_schedule
@@ -86,7 +88,7 @@ def legible(
     name: str = "main",
     *,
     any_layout: bool = False,
-    compact: Collection[Tensor] = (),
+    layouts: Mapping[Tensor, tuple[Expr, ...]] = MappingProxyType({}),
     target: Target | None = None,
 ) -> Kernel:
     """Return the loop nest of a schedule as people read it: what ``lower`` prints.
@@ -94,7 +96,7 @@ def legible(
     The parameters are those of :func:`axisfold.lower.program.lower_schedule`.
     """
     kernel = lower_schedule(
-        schedule, args, name, any_layout=any_layout, compact=compact, target=target
+        schedule, args, name, any_layout=any_layout, layouts=layouts, target=target
     )
     return _run(LEGIBLE, kernel, "loops")
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from axisfold.dtypes import INT64
@@ -14,8 +13,7 @@ from axisfold.ir.buffer import Facts
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
-from axisfold.plan.canonical import Inner
-from axisfold.plan.sizes_gpu import GpuClass
+from axisfold.plan.graph import Graph, LayoutClass
 from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
@@ -23,104 +21,11 @@ from axisfold.tensor.tensor import Tensor, placeholder, size_var
 from axisfold.tensor.tile import TilePass
 from axisfold.tensor.trace import Traced
 
+__all__ = ["Composer", "Graph", "LayoutClass"]
+
 # Places that a run is read at for narrow sums, and bytes of the sums side by side in each.
 NARROW_STREAMS: Final = 4
 NARROW_LANE_BYTES: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutClass:
-    """What a kernel is compiled for; extents and strides are arguments of the kernel.
-
-    Attributes
-    ----------
-    kept, reduced
-        Number of kept and folded axes.
-    inner_kind
-        Which kind the innermost axis is of.
-    inner_steps
-        How each input steps along it: by one element or two, not at all, or by any stride.
-    run, outputs
-        How many elements are folded into each, and of how many, in the classes that the rules of
-        CPUs tell apart (:func:`axisfold.plan.sizes_cpu.cpu_sizes`).
-    gpu
-        What a GPU needs beside; None for CPUs.
-    """
-
-    kept: int
-    reduced: int
-    inner_kind: str
-    inner_steps: tuple[Inner, ...]
-    run: str = ""
-    outputs: str = ""
-    gpu: GpuClass | None = None
-
-    def constants(self) -> tuple[int, ...]:
-        """Return for each axis its constant extent, 0 where it is an argument."""
-        known = self.gpu.fixed if self.gpu is not None else ()
-        return (*(0,) * (self.kept + self.reduced - len(known)), *known)
-
-    @property
-    def lanes(self) -> int:
-        """Elements of one load, which are an axis of their own if there are several."""
-        return self.gpu.axis_lanes if self.gpu is not None else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """A te computation with its arguments.
-
-    Attributes
-    ----------
-    inputs
-        For each input the placeholders of its real components.
-    initial
-        For each value that is folded beside the elements the placeholders of its real components.
-    index
-        A placeholder without memory whose strides are those of the element index, or None.
-    state
-        The folded state, one tensor for each component.
-    results
-        The results' components, in order.
-    tiles
-        The reductions over short runs that the state is made of, in order; () if it folds
-        elements.
-    layout
-        The layout class.
-    tile_parts
-        For each tile the stage of its narrow sums, or None.
-    """
-
-    inputs: tuple[tuple[Tensor, ...], ...]
-    initial: tuple[tuple[Tensor, ...], ...]
-    index: Tensor | None
-    state: tuple[Tensor, ...]
-    results: tuple[Tensor, ...]
-    tiles: tuple[Tensor, ...] = ()
-    layout: LayoutClass | None = None
-    tile_parts: tuple[Tensor | None, ...] = ()
-
-    @property
-    def gpu(self) -> GpuClass:
-        """What the layout class tells a GPU."""
-        assert self.layout is not None  # noqa: S101  (the composer says it)
-        assert self.layout.gpu is not None  # noqa: S101  (rules for GPUs only ask)
-        return self.layout.gpu
-
-    @property
-    def lane(self) -> str:
-        """Name of the axis along which a load has several lanes; "" if it has one."""
-        layout = self.layout
-        if layout is None or layout.lanes == 1:
-            return ""
-        is_kept = layout.inner_kind == "kept"
-        return f"i{layout.kept - 1}" if is_kept else f"k{layout.reduced - 1}"
-
-    @property
-    def args(self) -> list[Tensor]:
-        """All tensors that the kernel's caller binds, in order."""
-        inputs = [t for parts in (*self.inputs, *self.initial) for t in parts]
-        return [*inputs, *([self.index] if self.index is not None else []), *self.results]
 
 
 class Composer:
@@ -155,8 +60,7 @@ class Composer:
             folded,
             absorb=[substitute(e, mapping) for e in traced.absorb],
         )
-        state = make_compute("state", tuple(kept), body)
-        return self.finished(inputs, index, state)
+        return self.finished(inputs, index, make_compute("state", tuple(kept), body))
 
     def finished(
         self,
@@ -166,14 +70,36 @@ class Composer:
         tiles: Sequence[Tensor] = (),
         parts: Sequence[Tensor | None] = (),
     ) -> Graph:
-        """Return the graph of a state."""
+        """Return the computation of a state with the stages that follow it."""
+        traced = self.traced
         initial = tuple(
             tuple(placeholder((1,), v.dtype, v.name) for v in value.variables)
-            for value in self.traced.initial
+            for value in traced.initial
         )
-        results = self.finalize(state, initial).outputs
+        values = [p for r in traced.results for p in r.parts]
+        # Two real numbers are an element of a complex result.
+        counts = [len(r.parts) for r in traced.results for _ in r.parts]
+        layouts: tuple[tuple[Expr, ...] | None, ...]
+        shares: tuple[Tensor, ...] = ()
+        if traced.is_spread:
+            shared = [value for _, value in traced.shares]
+            shares = self.finalize(state, initial, "shared", shared).outputs
+            results = self.spread(inputs, index, shares, values).outputs
+            layouts = tuple(self._result_strides(count) for count in counts)
+        else:
+            results = self.finalize(state, initial, "result", values).outputs
+            layouts = tuple(() if count == 1 else None for count in counts)
         return Graph(
-            inputs, initial, index, state.outputs, results, tuple(tiles), self.layout, tuple(parts)
+            inputs,
+            initial,
+            index,
+            state.outputs,
+            results,
+            layouts,
+            shares,
+            tuple(tiles),
+            self.layout,
+            tuple(parts),
         )
 
     def tiled_graph(self, rows: int) -> Graph:
@@ -322,9 +248,9 @@ class Composer:
         return self.kept_extents if self.layout.kept else []
 
     def _strides(self, position: int, rank: int, itemsize: int) -> list[Expr]:
+        """Return the strides of an operand, with the step of the innermost axis if it is known."""
         strides: list[Expr] = [Var(f"s{position}_{axis}", INT64) for axis in range(rank)]
-        inner = self.layout.kept - 1 if self.layout.inner_kind == "kept" else rank - 1
-        step = self.layout.inner_steps[position]
+        inner, step = self._innermost(rank), self.layout.inner_steps[position]
         if step != "any":
             own = {"unit": 1, "two": 2, "zero": 0}[step] * itemsize
             strides[inner] = build.const(own, INT64)
@@ -333,6 +259,17 @@ class Composer:
             if self.layout.gpu is not None and self.layout.gpu.is_narrow:
                 strides[-1] = build.const(own * self.layout.gpu.fixed[0], INT64)
         return strides
+
+    def _innermost(self, rank: int) -> int:
+        return self.layout.kept - 1 if self.layout.inner_kind == "kept" else rank - 1
+
+    def _result_strides(self, parts: int) -> tuple[Expr, ...]:
+        """Return the strides of one of the ``parts`` components of a result as the inputs are."""
+        rank = self.layout.kept + self.layout.reduced
+        strides: list[Expr] = [Var(f"s_{axis}", INT64) for axis in range(rank)]
+        if self.layout.inner_steps[-1] in ("unit", "two"):
+            strides[self._innermost(rank)] = build.const(parts, INT64)
+        return tuple(strides)
 
     def index_strides(self) -> Tensor | None:
         """Return the placeholder that carries the strides of the element index."""
@@ -359,8 +296,30 @@ class Composer:
             mapping[self.traced.index] = flat
         return mapping
 
-    def finalize(self, state: ComputeOp, initial: Sequence[Sequence[Tensor]]) -> ComputeOp:
-        """Return the stage of the results."""
+    def spread(
+        self,
+        inputs: Sequence[Sequence[Tensor]],
+        index: Tensor | None,
+        shares: Sequence[Tensor],
+        parts: Sequence[Expr],
+    ) -> ComputeOp:
+        """Return the stage of results of the inputs' shape."""
+        kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self._kept_shape())]
+        folded = [self._axis(f"k{n}", e, "data") for n, e in enumerate(self.reduced_extents)]
+        outer: list[Expr] = [a.var for a in kept] if kept else [build.const(0, INT64)]
+        mapping = self.elements(inputs, [*outer, *(a.var for a in folded)], index)
+        for (variable, _), tensor in zip(self.traced.shares, shares, strict=True):
+            mapping[variable] = tensor[tuple(outer)]
+        return make_compute("result", (*kept, *folded), [substitute(p, mapping) for p in parts])
+
+    def finalize(
+        self,
+        state: ComputeOp,
+        initial: Sequence[Sequence[Tensor]],
+        name: str,
+        values: Sequence[Expr],
+    ) -> ComputeOp:
+        """Return the stage of values of each state and of how many elements were folded."""
         axes = tuple(self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents))
         here = tuple(a.var for a in axes)
         count: Expr = build.const(1, INT64)
@@ -372,8 +331,7 @@ class Composer:
         mapping[self.traced.count] = count
         for value, tensors in zip(self.traced.initial, initial, strict=True):
             mapping.update({v: t[0] for v, t in zip(value.variables, tensors, strict=True)})
-        body = [substitute(p, mapping) for r in self.traced.results for p in r.parts]
-        return make_compute("result", axes, body)
+        return make_compute(name, axes, [substitute(v, mapping) for v in values])
 
     @staticmethod
     def _axis(name: str, extent: Expr, kind: str) -> Axis:

@@ -11,9 +11,10 @@ from typing import Any, Final, cast
 
 from axisfold.build import Compiled, cuda_program, sim_program
 from axisfold.config import config
+from axisfold.ir.expr import Expr
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import legible
-from axisfold.plan import rules_cpu, rules_cuda
+from axisfold.plan import rules_cpu, rules_cuda, rules_spread_cpu, rules_spread_cuda
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rule import Rule
 from axisfold.plan.store import Interface, find, interface_of, keep, plan_key
@@ -133,14 +134,15 @@ def traced_key(traced: Traced) -> Hashable:
         *traced.combiner.rhs, traced.index, traced.count, traced.tile_count,
         *traced.combiner.result, *traced.combiner.identity, *traced.lifted, *traced.absorb,
         *(v for value in traced.initial for v in value.variables),
-        *results, *(p.source for p in traced.tile_passes), *traced.tile_state,
+        *results, *(v for share in traced.shares for v in share),
+        *(p.source for p in traced.tile_passes), *traced.tile_state,
         *(p.narrow for p in traced.tile_passes if p.narrow is not None),
     ]  # fmt: skip
     # Two real numbers and one complex one have the same expressions but not the same strides.
     shape = (
         tuple(len(parts) for parts in traced.elements), len(traced.combiner.lhs),
         tuple(len(value.variables) for value in traced.initial),
-        tuple(len(r.parts) for r in traced.results),
+        tuple(len(r.parts) for r in traced.results), traced.is_spread,
         tuple(p.narrow is not None for p in traced.tile_passes),
     )  # fmt: skip
     return (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
@@ -171,7 +173,8 @@ def make_plan(
     if target == HOST:
         target = replace(target, vector_bytes=host_vector_bytes())
     if rule is None:
-        rule = next(r for r in rules_of(target) if r.applies(layout, traced))
+        rules = rules_of(target, is_spread=traced.is_spread)
+        rule = next(r for r in rules if r.applies(layout, traced))
         rule = tuned_rule(rule, traced_key(traced), layout, target)
     return Plan(traced, layout, rule, target)
 
@@ -199,13 +202,18 @@ def _loops(traced: Traced, rule: Rule, graph: Graph, schedule: Schedule, target:
         schedule,
         graph.args,
         f"{rule.name}_fold",
-        compact=_real_results(traced, graph),
+        layouts=_layouts(graph),
         target=target if target.has_threads else None,
     )
 
 
-def rules_of(target: Target) -> tuple[Rule, ...]:
-    """Return the table of rules of a target, which is read from the top."""
+def rules_of(target: Target, *, is_spread: bool = False) -> tuple[Rule, ...]:
+    """Return a target's table of rules, also that for results of the inputs' shape.
+
+    It is read from the top.
+    """
+    if is_spread:
+        return rules_spread_cuda.RULES if target.has_threads else rules_spread_cpu.RULES
     return rules_cuda.RULES if target.has_threads else rules_cpu.RULES
 
 
@@ -215,7 +223,7 @@ def _compiled(kernel: Kernel, target: Target) -> Any:
     return sim_program(kernel, target) if target.kind == "sim" else Compiled(kernel, "brief")
 
 
-def _real_results(traced: Traced, graph: Graph) -> list[Tensor]:
-    """Return the results that are compact; the parts of a complex one lie two apart."""
-    sizes = [len(r.parts) for r in traced.results for _ in r.parts]
-    return [t for t, size in zip(graph.results, sizes, strict=True) if size == 1]
+def _layouts(graph: Graph) -> dict[Tensor, tuple[Expr, ...]]:
+    """Return the strides that results are promised to have."""
+    pairs = zip(graph.results, graph.layouts, strict=True)
+    return {tensor: strides for tensor, strides in pairs if strides is not None}

@@ -93,6 +93,11 @@ def tiled_row(
     state = s[first(tensors)]
     if at is None:
         share(state, state.op.axis)
+    fold_runs(s, graph, traced, target, state)
+
+
+def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage) -> None:
+    """Make each pass over a run by lanes, inside the loop of the state over runs."""
     run = state.op.reduce_axis[-1]
     passes = list(zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True))
     for tensor, part, tile_pass in reversed(passes):

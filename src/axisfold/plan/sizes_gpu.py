@@ -174,12 +174,12 @@ def classify(
     if traced.combiner.is_ordered:
         return _ordered(outputs, folded, wave)
     state_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
-    has_tiles = _has_dependent_passes(traced)
+    has_tiles = _has_dependent_passes(traced) and not traced.is_spread
     # A tile has one state, and one that is as wide as its elements.
     lanes = lanes_of(problem, inputs, state_bytes if kind == "kept" or not has_tiles else 1)
     if kind == "reduced":
         found = _row(problem, lanes, outputs, folded, wave)
-    elif _is_narrow(problem, lanes, inputs):
+    elif _is_narrow(problem, lanes, inputs) and not traced.is_spread:
         return _narrow(problem, inputs, state_bytes, folded, wave)
     else:
         found = _column(problem, lanes, folded, wave)

@@ -48,7 +48,12 @@ class Traffic:
 
 
 def traffic(
-    problem: Problem, itemsizes: Sequence[int], result_sizes: Sequence[int], line_bytes: int
+    problem: Problem,
+    itemsizes: Sequence[int],
+    result_sizes: Sequence[int],
+    line_bytes: int,
+    *,
+    is_spread: bool = False,
 ) -> Traffic:
     """Return the bytes that a fold moves.
 
@@ -60,6 +65,8 @@ def traffic(
         Bytes of an element of each input and of each result.
     line_bytes
         What is read at once.
+    is_spread
+        Whether results have the inputs' shape.
     """
     axes = [*problem.kept, *problem.reduced]
     if prod(axis.extent for axis in axes) == 0:
@@ -68,7 +75,7 @@ def traffic(
     for which, itemsize in enumerate(itemsizes):
         lines += touched_lines(axes, which, itemsize, line_bytes)
         elements += itemsize * prod(axis.extent for axis in axes if axis.strides[which])
-    outputs = prod(axis.extent for axis in problem.kept)
+    outputs = prod(axis.extent for axis in (axes if is_spread else problem.kept))
     return Traffic(elements, lines * line_bytes, outputs * sum(result_sizes), line_bytes)
 
 

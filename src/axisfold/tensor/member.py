@@ -173,7 +173,12 @@ class MemberTrace:
         self.has_tile = False
         self.absorbed = self._absorb(a, lifted)
         self.initial = tuple(InitialValue.of(d) for d in member.initial)
-        self.results = self._finalize(self._started(a) if member.initial else a)
+        self.shares: list[tuple[Var, Expr]] = []
+        value = self._finalize(self._started(a) if member.initial else a)
+        if reducer.spread is not None:
+            value = self._spread(reducer.spread, value)
+        named = value if isinstance(value, dict) else {"": value}
+        self.results = [self._result(name, v) for name, v in named.items()]
 
     def _computed(self, values: Sequence[Any]) -> list[Any]:
         """Convert elements to the dtype in which they are folded."""
@@ -261,28 +266,41 @@ class MemberTrace:
         first = State(reducer, {n: f.coerce(lifted[n]) for n, f in self.forms.items()})
         return self._state(self._returned(reducer.combine(first, a), "combine"))
 
-    def _finalize(self, a: State) -> list[Result]:
+    def _finalize(self, a: State) -> Any:
+        """Return the value of a fold, or a dict of several."""
         reducer = self.member.reducer
         if reducer.finalize is None:
             fields = {n: getattr(a, n) for n in reducer.state}
-            value: Any = fields if len(fields) > 1 else next(iter(fields.values()))
+            is_one = len(fields) == 1 and reducer.spread is None
+            value: Any = next(iter(fields.values())) if is_one else fields
         elif len(required_parameters(reducer.name, "finalize", reducer.finalize)) > 1:
             value = reducer.finalize(a, self.scene.count_of(self.mask))
         else:
             value = reducer.finalize(a)
-        if (
-            value is None
-            or isinstance(value, (State, tuple, list))
-            or (isinstance(value, dict) and not value)
-        ):
-            raise ReducerError(
-                f"finalize of reducer {reducer.name!r} returned {describe(value)}, which is no "
-                "result.",
-                code="R113",
-                hint="Return a value such as a.s, or a dict with a name for each result.",
-            )
-        named = value if isinstance(value, dict) else {"": value}
-        return [self._result(name, v) for name, v in named.items()]
+        return _checked_value(reducer, "finalize", value)
+
+    def _spread(self, function: Callable[..., Any], finalized: Any) -> Any:
+        """Return the value of an element, or a dict of several."""
+        reducer = self.member.reducer
+        if isinstance(finalized, dict):
+            fields = {name: self._shared(name, v) for name, v in finalized.items()}
+            shared: Any = State(reducer, fields)
+        else:
+            shared = self._shared("value", finalized)
+        value = call_with_index(function, (*self.values, shared), self.scene.index)
+        return _checked_value(reducer, "spread", value)
+
+    def _shared(self, name: str, value: Any) -> Any:
+        """Return variables for a value that the elements of a fold share."""
+        match value:
+            case Complex(re, im):
+                return Complex(self._shared(f"{name}_re", re), self._shared(f"{name}_im", im))
+            case Pair(hi, lo):
+                return Pair(self._shared(name, hi), self._shared(f"{name}_low", lo))
+        expr = build.as_expr(value, self.input_dtype)
+        variable = Var(f"shared_{name}", expr.dtype)
+        self.shares.append((variable, expr))
+        return variable
 
     def _result(self, name: str, value: Any) -> Result:
         own = self.member.name or self.member.reducer.name
@@ -312,6 +330,8 @@ class MemberTrace:
                 hint="Ask for floats with dtype='float64'.",
             )
         enough = self.scene.count_of(self.mask) >= least
+        if self.member.reducer.spread is not None:
+            enough = self._shared("enough", enough)
         nan = build.const(float("nan"), parts[0].dtype)
         return [build.select(enough, part, nan) for part in parts]
 
@@ -324,6 +344,21 @@ class MemberTrace:
         if dtype == FLOAT64 and given.is_complex:
             return DType("float", given.bits // 2)
         return given if dtype.is_float and given.is_float else dtype
+
+
+def _checked_value(reducer: Reducer, what: str, value: Any) -> Any:
+    """Return what ``finalize`` or ``spread`` gave, if it is a value or a dict of some."""
+    if (
+        value is None
+        or isinstance(value, (State, tuple, list))
+        or (isinstance(value, dict) and not value)
+    ):
+        raise ReducerError(
+            f"{what} of reducer {reducer.name!r} returned {describe(value)}, which is no result.",
+            code="R113",
+            hint="Return a value such as a.s, or a dict with a name for each result.",
+        )
+    return value
 
 
 def _common(dtypes: Sequence[DType]) -> DType:

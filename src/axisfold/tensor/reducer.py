@@ -53,6 +53,13 @@ class Reducer:
     finalize
         From a state to a result: ``lambda a: …`` or ``lambda a, count: …`` with the number of
         folded elements as an int64.  A dict gives several results.  By default the fields.
+    spread
+        ``lambda x, r: …``: an element of a result that has the input's shape, from an input
+        element (several inputs: ``lambda x, y, r: …``) and what ``finalize`` returned for the
+        fold that the element is part of: a value, or names as attributes (``r.mean``); without
+        ``finalize`` the state.  A parameter named ``index`` receives what ``lift``'s does.  A
+        dict gives several results.  The fold returns these in the place of ``finalize``'s:
+        ``x - mean``, or softmax.
     absorb
         ``lambda state, x: …``: a cheaper ``combine(state, lift(x))``.
     tile
@@ -89,7 +96,7 @@ class Reducer:
 
     __slots__ = (
         "__weakref__", "absorb", "combine", "facts", "finalize", "gradient", "identity",
-        "input_names", "lift", "name", "state", "tile", "token", "uses_index",
+        "input_names", "lift", "name", "spread", "state", "tile", "token", "uses_index",
     )  # fmt: skip
 
     def __init__(
@@ -104,12 +111,14 @@ class Reducer:
         tile: Callable[..., Any] | None = None,
         facts: Iterable[str] = (),
         gradient: Callable[..., Any] | None = None,
+        spread: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.state = MappingProxyType(_checked_state(name, state))
         self.identity = _checked_identity(name, self.state, identity)
         self.lift, self.combine, self.finalize = lift, combine, finalize
         self.absorb, self.tile, self.gradient = absorb, tile, gradient
+        self.spread = spread
         self.facts = checked_facts(name, facts)
         parameters = required_parameters(name, "lift", lift)
         self.uses_index = "index" in parameters
@@ -122,8 +131,22 @@ class Reducer:
                 code="R105",
                 hint="Write lambda a, b: …",
             )
+        if spread is not None:
+            self._check_spread(spread)
         self.token = f"{name}-{_PROCESS}-{next(_numbers)}"
         _tokens[self.token] = self
+
+    def _check_spread(self, spread: Callable[..., Any]) -> None:
+        given = required_parameters(self.name, "spread", spread)
+        self.uses_index = self.uses_index or "index" in given
+        if len([p for p in given if p != "index"]) != len(self.input_names) + 1:
+            names = ", ".join(self.input_names)
+            raise ReducerError(
+                f"spread of reducer {self.name!r} must take an element of each input ({names}) and "
+                "what finalize returned.",
+                code="R116",
+                hint=f"Write lambda {names}, r: …",
+            )
 
     def __repr__(self) -> str:
         return f"Reducer({self.name!r}, state={dict(self.state)}, facts={sorted(self.facts)})"

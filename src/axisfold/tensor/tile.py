@@ -12,6 +12,7 @@ from axisfold.dtypes import INT64, accumulator, highest, lowest, parse
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Cast, Expr, Var
+from axisfold.ir.walk import uses
 from axisfold.tensor.values import Complex
 
 
@@ -108,7 +109,9 @@ class Tile:
         dtype = source.dtype
         lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
         start = build.const(identity(dtype), dtype)
-        narrow = narrow_form(source) if op == "add" else None
+        # A narrow sum is a stage that knows elements only, not what earlier passes gave.
+        is_first = not uses(source, {p.result for p in self.passes})
+        narrow = narrow_form(source) if op == "add" and is_first else None
         if narrow is not None:
             narrow = build.select(self._mask, narrow, build.const(0, narrow.dtype))
         source = build.select(self._mask, source, start)

@@ -25,6 +25,9 @@ MAX_COMPONENTS: Final = 128
 class Traced:
     """One or several reducers on given dtypes, as expressions.
 
+    A fold returns one element for each group of folded elements, or, if it ``is_spread``, one for
+    each element of the inputs.
+
     Attributes
     ----------
     combiner
@@ -40,7 +43,11 @@ class Traced:
         For each value that is folded beside the elements the variables of its real components, in
         the order of the members and of their inputs.
     results
-        What the fold returns, over ``combiner.lhs``, ``initial`` and ``count``.
+        What the fold returns: over ``combiner.lhs``, ``initial`` and ``count``, or, if it is
+        spread, over ``elements``, ``index`` and the variables of ``shares``.
+    shares
+        What the elements of a spread result share: variables with their values over
+        ``combiner.lhs``, ``initial`` and ``count``.
     widths
         How many results each member has.
     tile_passes, tile_state
@@ -58,6 +65,8 @@ class Traced:
     initial: tuple[InitialValue, ...] = ()
     results: list[Result] = field(default_factory=list)
     widths: tuple[int, ...] = ()
+    is_spread: bool = False
+    shares: tuple[tuple[Var, Expr], ...] = ()
     tile_passes: tuple[TilePass, ...] = ()
     tile_state: tuple[Expr, ...] = ()
 
@@ -81,7 +90,8 @@ def trace(
     ReducerError
         ``R110``: a reducer takes another number of inputs, or its functions return what does
         not fit the state; ``R114``: the state is too large to be held in registers; ``R115``: an
-        initial value of a reducer that folds indices.
+        initial value of a reducer that folds indices; ``R117``: only some of the reducers have
+        results of the input's shape.
     DTypeError
         ``D303``: a result that may be NaN is of a dtype without one.
     """
@@ -108,6 +118,8 @@ def trace(
         initial=tuple(v for p in parts for v in p.initial),
         results=[r for p in parts for r in p.results],
         widths=tuple(len(p.results) for p in parts),
+        is_spread=_is_spread(members),
+        shares=tuple(s for p in parts for s in p.shares),
     )  # fmt: skip
     tiles = [m.reducer.tile for m in members if m.reducer.tile is not None]
     if len(tiles) == len(parts):
@@ -146,6 +158,20 @@ def _combiner(
             hint="Fold in several calls, each with a part of the state.",
         )
     return combiner
+
+
+def _is_spread(members: Sequence[Member]) -> bool:
+    """Whether results have the input's shape: all of them, or none."""
+    spread = [m.reducer.name for m in members if m.reducer.spread is not None]
+    folded = [m.reducer.name for m in members if m.reducer.spread is None]
+    if spread and folded:
+        raise ReducerError(
+            f"{spread[0]} has a result of the input's shape and {folded[0]} has not, so that one "
+            "fold cannot return both.",
+            code="R117",
+            hint="Fold twice.",
+        )
+    return bool(spread)
 
 
 __all__ = ["Member", "Result", "State", "Tile", "TilePass", "Traced", "trace"]

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import as_strided
 from axisfold import sim
 from axisfold.api.arguments import item_of
 from axisfold.api.dispatch import plan_request
-from axisfold.api.fold import input_offsets, part_offsets, scalar_values
+from axisfold.api.fold import input_offsets, part_offsets, result_layouts, scalar_values
 from axisfold.api.options import Request
 from axisfold.api.outputs import result_form
 from axisfold.target import Target
@@ -37,15 +37,14 @@ def fold_in_sim(inputs, items, axis=None, keepdims=False, dtype=None, seed=0):
         arrays.append(as_strided(np.zeros(1, "i8"), shape, strides, writeable=False))
     form = result_form(problem, planned.shape, planned.reduced, keepdims)
     size = int(np.prod(form.shape))
-    kept = tuple(a.extent for a in problem.kept) or (1,)
+    layouts = iter(result_layouts(planned))
     results = []
     for result in planned.traced.results:
         base = np.full(size * result.dtype.itemsize, 0xA5, "u1").view(result.dtype.stored)
         for offset in part_offsets(result):
             part = base if len(result.parts) == 1 else base.view(base.real.dtype)[bool(offset) :]
-            step = len(result.parts) * part.itemsize
-            strides = [step * int(np.prod(kept[n + 1 :])) for n in range(len(kept))]
-            arrays.append(as_strided(part, kept, strides))
+            shape, steps = zip(*next(layouts), strict=True)
+            arrays.append(as_strided(part, shape, [step * part.itemsize for step in steps]))
         item = base.itemsize
         results.append(as_strided(base[form.first :], form.shape, [s * item for s in form.strides]))
     sim.run(program, arrays, scalar_values(planned, program), seed=seed)

@@ -29,8 +29,8 @@ def replayed(e):
     names = {}
     exec(e.python, names)  # noqa: S102 - the text is a program
     buffers = zip(names["args"], e.loops.params, strict=True)
-    compact = [arg for arg, buffer in buffers if buffer.is_compact]
-    return print_kernel(legible(names["s"], names["args"], e.loops.name, compact=compact))
+    layouts = {arg: () for arg, buffer in buffers if buffer.is_compact}
+    return print_kernel(legible(names["s"], names["args"], e.loops.name, layouts=layouts))
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,9 @@ def rebuilt(plan):
     names = {}
     exec(plan_source(plan), names)  # noqa: S102 - the text is a program
     original = plan.compiled.ir
-    compact = [
-        arg for arg, buffer in zip(names["args"], original.params, strict=True) if buffer.is_compact
-    ]
-    return print_kernel(legible(names["s"], names["args"], original.name, compact=compact))
+    results = names["args"][-len(plan.graph.results) :]
+    layouts = {t: s for t, s in zip(results, plan.graph.layouts, strict=True) if s is not None}
+    return print_kernel(legible(names["s"], names["args"], original.name, layouts=layouts))
 
 
 CASES = [("float32", 1), ("float16", 0), ("float64", None), ("complex64", 1)]
@@ -46,6 +45,21 @@ def test_rebuilds_every_reduction(op, dtype, axis):
 @pytest.mark.parametrize("items", [["mean", "var", "argmax"], ["sum", "sum"], ["norm", "any"]])
 def test_rebuilds_several_reductions(items):
     plan = plan_of(items, (5, 6, 7), "float32", (0, 2))
+    assert rebuilt(plan) == print_kernel(plan.compiled.ir)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_rebuilds_results_of_the_inputs_shape(axis):
+    norm = axisfold.Reducer(
+        "unit",
+        state={"s": "acc"},
+        identity=0,
+        lift=lambda x: x * x,
+        combine=lambda a, b: a.s + b.s,
+        finalize=lambda a: te.sqrt(a.s),
+        spread=lambda x, length: x / length,
+    )
+    plan = plan_of([norm], (5, 6), "float32", axis)
     assert rebuilt(plan) == print_kernel(plan.compiled.ir)
 
 

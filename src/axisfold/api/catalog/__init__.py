@@ -11,6 +11,6 @@ from __future__ import annotations
 from axisfold.api.catalog.moments import deviation, variance
 from axisfold.api.catalog.parameters import PARAMETERS
 from axisfold.api.catalog.row import Row
-from axisfold.api.catalog.table import CATALOG
+from axisfold.api.catalog.table import CATALOG, SPREADS
 
-__all__ = ["CATALOG", "PARAMETERS", "Row", "deviation", "variance"]
+__all__ = ["CATALOG", "PARAMETERS", "SPREADS", "Row", "deviation", "variance"]

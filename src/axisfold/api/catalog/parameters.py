@@ -75,6 +75,11 @@ PARAMETERS: Final[dict[str, Parameter]] = {
         "and smallest magnitude; 0: number of elements that differ from zero; another p: "
         "``sum(abs(x)**p)**(1/p)``.",
     ),
+    "empty": Parameter(
+        "nan",
+        "'nan' or 'zero'",
+        "What a row of -inf gives: NaN, or what a row without anything to share gives.",
+    ),
     "weights": Parameter(
         None,
         "array_like",

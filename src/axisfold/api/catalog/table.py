@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from axisfold.api.catalog.checks import nonzero_weights, some_element
+from axisfold.api.catalog.exponentials import LOGSUMEXP, log_softmax, softmax
 from axisfold.api.catalog.extremes import (
     ARGMAX,
     ARGMIN,
@@ -20,7 +21,7 @@ from axisfold.api.catalog.moments import MEAN, average, deviation, variance
 from axisfold.api.catalog.nan_table import NAN_ROWS
 from axisfold.api.catalog.norms import norm
 from axisfold.api.catalog.row import INDEX, INEXACT, REAL_INEXACT, SAME, SUMMED, TRUTH, Row
-from axisfold.api.catalog.sums import ALL, ANY, COUNT_NONZERO, LOGSUMEXP, PROD, SUM
+from axisfold.api.catalog.sums import ALL, ANY, COUNT_NONZERO, PROD, SUM
 
 _SUM: Final = "axis, dtype, out, keepdims, initial, where, *, min_count"
 _MEAN: Final = "axis, dtype, out, keepdims, *, where"
@@ -172,4 +173,36 @@ _ROWS: Final = (
     *NAN_ROWS,
 )  # fmt: skip
 
+_SPREAD_ROWS: Final = (
+    Row(
+        name="softmax", summary="Share of each exponential in their sum, in the input's shape.",
+        formula="exp(x) / sum(exp(x))", make=softmax, result=INEXACT, compute=INEXACT,
+        signature="axis, dtype, *, empty", takes_complex=False,
+        numerics="Exponentials are taken relative to the largest element and summed in float64: "
+        "float32 and 16-bit results are within 1 ulp; float64 ones within 4, and d more where "
+        "e**-d counts.  A row with +inf is "
+        "NaN, as SciPy's; a row of -inf is NaN, or with ``empty='zero'`` 0.",
+        nan="makes all results of its fold NaN", empty="no elements",
+        numpy_name="scipy.special.softmax",
+        example=("axisfold.softmax([[1.0, 1.0], [0.0, -800.0]], axis=1)",
+                 "array([[0.5, 0.5],\n       [1. , 0. ]])"),
+    ),
+    Row(
+        name="log_softmax", summary="Logarithm of softmax, in the input's shape.",
+        formula="x - log(sum(exp(x)))", make=log_softmax, result=INEXACT, compute=INEXACT,
+        signature="axis, dtype, *, empty", takes_complex=False,
+        numerics="As softmax, without its underflow and, close to 0, without its cancellation: "
+        "float32 and 16-bit results are within 1 ulp; float64 ones within 4, and d more where "
+        "e**-d counts.  With +inf in a row "
+        "the result is NaN there and -inf elsewhere; a row of -inf is NaN, or with "
+        "``empty='zero'`` -inf.",
+        nan="makes all results of its fold NaN", empty="no elements",
+        numpy_name="scipy.special.log_softmax",
+        example=("axisfold.log_softmax([[0.0, -800.0]], axis=1)", "array([[   0., -800.]])"),
+    ),
+)  # fmt: skip
+
+# Reductions to fewer axes.
 CATALOG: Final[dict[str, Row]] = {row.name: row for row in _ROWS}
+# Functions of the input's shape, each element of which depends on a fold.
+SPREADS: Final[dict[str, Row]] = {row.name: row for row in _SPREAD_ROWS}

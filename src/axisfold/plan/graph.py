@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan is made for, a layout class, and the te computation that it schedules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from axisfold.ir.expr import Expr
+from axisfold.plan.canonical import Inner
+from axisfold.plan.sizes_gpu import GpuClass
+from axisfold.tensor.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutClass:
+    """What a kernel is compiled for; extents and strides are arguments of the kernel.
+
+    Attributes
+    ----------
+    kept, reduced
+        Number of kept and folded axes.
+    inner_kind
+        Which kind the innermost axis is of.
+    inner_steps
+        How each input steps along it, and then a result of the inputs' shape if there is one: by
+        one element or two, not at all, or by any stride.
+    run, outputs
+        How many elements are folded into each, and of how many, in the classes that the rules of
+        CPUs tell apart (:func:`axisfold.plan.sizes_cpu.cpu_sizes`).
+    gpu
+        What a GPU needs beside; None for CPUs.
+    """
+
+    kept: int
+    reduced: int
+    inner_kind: str
+    inner_steps: tuple[Inner, ...]
+    run: str = ""
+    outputs: str = ""
+    gpu: GpuClass | None = None
+
+    def constants(self) -> tuple[int, ...]:
+        """Return for each axis its constant extent, 0 where it is an argument."""
+        known = self.gpu.fixed if self.gpu is not None else ()
+        return (*(0,) * (self.kept + self.reduced - len(known)), *known)
+
+    @property
+    def lanes(self) -> int:
+        """Elements of one load, which are an axis of their own if there are several."""
+        return self.gpu.axis_lanes if self.gpu is not None else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A te computation with its arguments.
+
+    Attributes
+    ----------
+    inputs
+        For each input the placeholders of its real components.
+    initial
+        For each value that is folded beside the elements the placeholders of its real components.
+    index
+        A placeholder without memory whose strides are those of the element index, or None.
+    state
+        The folded state, one tensor for each component.
+    results
+        The results' components, in order.
+    layouts
+        For each of these its strides in elements, () if it is compact, None if they may be any.
+    shares
+        What elements of results of the inputs' shape share, one tensor for each component; ()
+        if results have a kept axis for each of theirs.
+    tiles
+        The reductions over short runs that the state is made of, in order; () if it folds
+        elements.
+    layout
+        The layout class.
+    tile_parts
+        For each tile the stage of its narrow sums, or None.
+    """
+
+    inputs: tuple[tuple[Tensor, ...], ...]
+    initial: tuple[tuple[Tensor, ...], ...]
+    index: Tensor | None
+    state: tuple[Tensor, ...]
+    results: tuple[Tensor, ...]
+    layouts: tuple[tuple[Expr, ...] | None, ...]
+    shares: tuple[Tensor, ...] = ()
+    tiles: tuple[Tensor, ...] = ()
+    layout: LayoutClass | None = None
+    tile_parts: tuple[Tensor | None, ...] = ()
+
+    @property
+    def gpu(self) -> GpuClass:
+        """What the layout class tells a GPU."""
+        assert self.layout is not None  # noqa: S101  (the composer says it)
+        assert self.layout.gpu is not None  # noqa: S101  (rules for GPUs only ask)
+        return self.layout.gpu
+
+    @property
+    def lane(self) -> str:
+        """Name of the axis along which a load has several lanes; "" if it has one."""
+        layout = self.layout
+        if layout is None or layout.lanes == 1:
+            return ""
+        is_kept = layout.inner_kind == "kept"
+        return f"i{layout.kept - 1}" if is_kept else f"k{layout.reduced - 1}"
+
+    @property
+    def args(self) -> list[Tensor]:
+        """All tensors that the kernel's caller binds, in order."""
+        inputs = [t for parts in (*self.inputs, *self.initial) for t in parts]
+        return [*inputs, *([self.index] if self.index is not None else []), *self.results]

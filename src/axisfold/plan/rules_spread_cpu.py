@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules for CPUs where results have the inputs' shape: a fold, then each element again.
+
+The table is read from the top; the first rule that applies plans the kernel.  Where one round of
+the threads' loop holds a whole fold, its elements are read again while they are in cache.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from axisfold.plan import rules_cpu as folds
+from axisfold.plan.compose import Graph
+from axisfold.plan.rule import Scheduler
+from axisfold.plan.rules_cpu_rows import fold_runs
+from axisfold.plan.schedules_cpu import STREAMS, accumulators, fold_by_lanes, lanes, share
+from axisfold.plan.spread import fold_of, result_axes, spread_rules
+from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
+from axisfold.target import Target
+from axisfold.tensor.axis import Axis
+from axisfold.tensor.trace import Traced
+
+# Elements that a thread computes before it takes others, where threads share a whole fold.
+CHUNK: Final = 1 << 14
+# Columns that are folded side by side: few, so that a tile of many rows stays in cache.
+TILE: Final = 256
+
+
+def _width(graph: Graph, target: Target) -> int:
+    """Return how many elements fill a vector register, by the widest tensor that they need."""
+    tensors = [t for parts in graph.inputs for t in parts] + [*graph.shares, *graph.results]
+    return max(target.vector_bytes // max(t.dtype.itemsize for t in tensors), 1)
+
+
+def _at_each(s: Schedule, graph: Graph) -> tuple[Stage, Axis]:
+    """Compute what a fold's elements share just before them; return that stage and its loop."""
+    result, shared, state = s[graph.results[0]], s[graph.shares[0]], s[graph.state[0]]
+    shared.compute_at(result, share(result, result_axes(s, graph)[0]))
+    state.compute_at(shared, shared.op.axis[-1])
+    return shared, shared.op.axis[-1]
+
+
+def _row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Fold a row by lanes, then compute its elements by lanes."""
+    shared, loop = _at_each(s, graph)
+    width, many = lanes(traced.combiner, target), accumulators(traced.combiner, target)
+    fold_by_lanes(s, graph.state, shared, loop, width, many)
+    _by_lanes(s, graph, target)
+
+
+def _tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Fold a row run by run, then compute its elements by lanes."""
+    _at_each(s, graph)
+    fold_runs(s, graph, traced, target, s[graph.state[0]])
+    _by_lanes(s, graph, target)
+
+
+def _by_lanes(s: Schedule, graph: Graph, target: Target) -> None:
+    result = s[graph.results[0]]
+    _, lane = result.split(result.op.axis[-1], factor=_width(graph, target))
+    result.vectorize(lane)
+
+
+def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Fold a tile of columns, then compute its elements row by row."""
+    result, shared, state = s[graph.results[0]], s[graph.shares[0]], s[graph.state[0]]
+    kept, folded = result_axes(s, graph)
+    width = _width(graph, target)
+    tile, column = result.split(kept[-1], factor=TILE // width * width)
+    vector, lane = result.split(column, factor=width)
+    result.reorder(*kept[:-1], tile, *folded, vector, lane)
+    result.vectorize(lane)
+    loop = share(result, [*kept[:-1], tile])
+    shared.compute_at(result, loop)
+    _, lane = shared.split(shared.op.axis[-1], factor=width)
+    shared.vectorize(lane)
+    state.compute_at(result, loop)
+    vector, lane = state.split(state.op.axis[-1], factor=lanes(traced.combiner, target))
+    *others, last = state.op.reduce_axis
+    rows, row = state.split(last, factor=STREAMS)
+    state.reorder(*others, rows, vector, row, lane)
+    state.unroll(row)
+    state.vectorize(lane)
+
+
+def _general(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Fold element by element, then compute them."""
+    _at_each(s, graph)
+
+
+def _then_elements(fold: Scheduler) -> Scheduler:
+    """Return the schedule of a whole fold, and then of all of its elements."""
+
+    def schedule(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+        fold(s, fold_of(graph), traced, target)
+        result = s[graph.results[0]]
+        _, rest = result.split(result.op.axis[-1], factor=CHUNK)
+        _, lane = result.split(rest, factor=_width(graph, target))
+        result.vectorize(lane)
+        share(result, result.leaf_axes[:1])
+
+    return schedule
+
+
+_AT_EACH: Final = {
+    "tiled_row": _tiled_row,
+    "row": _row,
+    "shallow_column": _column,
+    "column": _column,
+    "general": _general,
+}
+_FOR_ONE: Final = ("long_row", "full", "column_parts")
+
+RULES: Final = spread_rules(
+    [rule for rule in folds.RULES if rule.name in (*_AT_EACH, *_FOR_ONE)], _AT_EACH, _then_elements
+)

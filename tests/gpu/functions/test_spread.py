@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of the input's shape on CUDA arrays."""
+
+import cupy
+import numpy as np
+import pytest
+import torch
+from fold_support import elements
+from fold_support.spreads import NAMES, agree
+
+import axisfold
+
+pytestmark = pytest.mark.gpu
+
+# Each kind of length that a rule is chosen by, with and without a tail.
+SHAPES = [(1, 1), (31, 33), (5, 1025), (1000, 32), (1023, 3), (2, 70_001), (70_001, 3)]
+DTYPES = ("float32", "float64", "float16", "int32", "bool")
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_shape(name, axis):
+    for shape in SHAPES:
+        x = elements(shape, "float32", name)
+        result = getattr(axisfold, name)(cupy.asarray(x), axis=axis)
+        assert isinstance(result, cupy.ndarray)
+        assert result.flags.c_contiguous
+        agree(name, result.get(), x, axis)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dtype(name, dtype):
+    for axis in (0, 1):
+        x = elements((67, 129), dtype, name)
+        result = getattr(axisfold, name)(torch.from_numpy(x).cuda(), axis=axis)
+        agree(name, result.cpu().numpy(), x, axis)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), ()])
+def test_layouts(axis):
+    base = elements((6, 30, 19), "float32", "softmax")
+    for view in (
+        lambda b: b.transpose(2, 0, 1),
+        lambda b: b[::2, ::3, ::2],
+        lambda b: b[::-1, :, ::-1],
+    ):
+        x = view(base)
+        result = axisfold.softmax(view(cupy.asarray(base)), axis)
+        assert result.flags.c_contiguous
+        agree("softmax", result.get(), x, axis)
+
+
+def test_special_values():
+    nan, inf = float("nan"), float("inf")
+    rows = ([1, nan, 2, nan], [inf, 1, inf, -inf], [inf, 0], [-inf], [-inf, 0], [0, -40], [1e4])
+    x = np.stack([np.resize(np.array(row, "f4"), 37) for row in rows])
+    for name in NAMES:
+        agree(name, getattr(axisfold, name)(cupy.asarray(x), 1).get(), x, 1)
+    masked = axisfold.softmax(cupy.asarray(x), 1, empty="zero").get()
+    assert (masked[3] == 0).all()
+
+
+def test_no_elements():
+    for axis in (0, 1, None):
+        assert axisfold.softmax(cupy.zeros((5, 0), "f4"), axis).shape == (5, 0)

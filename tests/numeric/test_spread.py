@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of the input's shape: softmax, log_softmax and reducers with ``spread``."""
+
+import numpy as np
+import pytest
+from fold_support.spreads import NAMES, agree, expected
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numeric_support import FLAVOURS, LAYOUTS, make_array
+
+import axisfold as af
+from axisfold import te
+from axisfold.api.launches import forget
+from axisfold.plan import planner
+
+NUMERIC = settings(settings.get_profile("numeric"))
+DTYPES = ("float32", "float16", "float64", "int8", "uint64", "bool")
+EXTENTS = st.sampled_from([0, 1, 1, 2, 3, 5, 8, 17, 33])
+INF, NAN = np.inf, np.nan
+
+
+@st.composite
+def calls(draw):
+    rank = draw(st.integers(0, 4))
+    shape = tuple(draw(EXTENTS) for _ in range(rank))
+    axes = st.sets(st.integers(0, rank - 1) if rank else st.nothing()).map(tuple)
+    axis = draw(st.none() | axes | (st.integers(-rank, rank - 1) if rank else st.nothing()))
+    layout, flavour = draw(st.sampled_from(LAYOUTS)), draw(st.sampled_from(FLAVOURS))
+    return shape, axis, layout, flavour, draw(st.integers(0, 2**32))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(call=calls(), name=st.sampled_from(NAMES))
+@settings(NUMERIC, max_examples=2)
+def test_random_arrays(dtype, call, name):
+    check_call(dtype, call, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(call=calls(), name=st.sampled_from(NAMES))
+@settings(NUMERIC, max_examples=60)
+def test_many_random_arrays(dtype, call, name):
+    check_call(dtype, call, name)
+
+
+def check_call(dtype, call, name):
+    shape, axis, layout, flavour, seed = call
+    x = make_array(shape, dtype, layout, flavour, seed)
+    before = x.tobytes()
+    result = np.asarray(getattr(af, name)(x, axis=axis))
+    assert result.dtype == (dtype if dtype.startswith("float") else "float64")
+    assert result.flags.c_contiguous
+    agree(name, result, x, axis)
+    assert x.tobytes() == before
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "stepped", "reversed", "broadcast"])
+def test_layouts_and_axes_of_three_axes(layout):
+    # Axes that are neighbours in the input but not in the result, and the other way round.
+    x = make_array((6, 7, 70), "float32", layout, "plain", 3)
+    wide = x.astype("f8")
+    for axis in (None, 0, 1, 2, (0, 1), (0, 2), (1, 2), ()):
+        want = wide - wide.mean(axis=axis, keepdims=True)
+        np.testing.assert_allclose(af.fold(x, CENTER, axis), want, rtol=1e-6, atol=1e-7)
+
+
+# Runs of a row, lanes, tiles of columns and chunks of a whole array, each with a tail.
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((3, 1100), 1), ((520, 3), 0), ((70, 601), 0), ((40_001,), 0), ((2, 20_001), None)],
+)
+def test_long_folds(shape, axis):
+    name = NAMES[len(shape) - 1]
+    x = (np.random.default_rng(1).standard_normal(shape) * 30).astype("f4")
+    agree(name, getattr(af, name)(x, axis), x, axis)
+
+
+@pytest.fixture
+def rules(monkeypatch):
+    """Plan everything anew, and note the rule of each plan."""
+    found = []
+    real = planner.make_plan
+
+    def noted(*args):
+        plan = real(*args)
+        found.append(plan.rule.name)
+        return plan
+
+    monkeypatch.setattr(planner, "make_plan", noted)
+    monkeypatch.setattr(planner, "_plans", {})
+    forget()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "rule"),
+    [
+        ((9, 70), 1, "tiled_row_elements"),
+        ((9, 70), 0, "column_elements"),
+        ((9, 70), None, "tiled_row_then_elements"),
+    ],
+)
+def test_rules(rules, shape, axis, rule):
+    af.softmax(np.ones(shape, "f4"), axis)
+    assert rules == [rule]
+
+
+ROWS = (
+    [1, 2, 3], [INF, 0, 1], [INF, INF, 0], [-INF, -INF, -INF], [NAN, 1, 2], [-INF, 0, 1],
+    [-INF, INF, 0], [NAN, INF, -INF], [1000, 1000, 999], [0, -800, -40],
+)  # fmt: skip
+
+
+def test_special_values_are_those_of_scipy():
+    special = pytest.importorskip("scipy.special")
+    x = np.array(ROWS, "f4")
+    for name in NAMES:
+        with np.errstate(all="ignore"):
+            want = getattr(special, name)(x.astype("f8"), axis=1)
+        for array, axis in ((x, 1), (np.ascontiguousarray(x.T), 0)):
+            result = getattr(af, name)(array, axis)
+            result = result.T if axis == 0 else result
+            np.testing.assert_allclose(result, want, rtol=1e-6, atol=1e-17)
+
+
+def test_rows_of_minus_infinity():
+    x = np.array([[-INF, -INF], [-INF, 0]], "f4")
+    assert np.isnan(af.softmax(x, 1)).tolist() == [[True, True], [False, False]]
+    assert np.isnan(af.log_softmax(x, 1)).tolist() == [[True, True], [False, False]]
+    assert af.softmax(x, 1, empty="zero").tolist() == [[0, 0], [0, 1]]
+    assert af.log_softmax(x, 1, empty="zero").tolist() == [[-INF, -INF], [-INF, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_close_to_one_keep_their_digits(dtype):
+    x = np.array([[0, -40]], dtype)
+    tail = np.array(np.exp(-40.0), dtype)
+    for axis, array in ((1, x), (0, x.T)):
+        np.testing.assert_allclose(af.logsumexp(array, axis=axis), tail, rtol=3e-7)
+    assert af.log_softmax(x, 1).tolist() == [[-tail, -40 - tail]]
+
+
+def test_differences_of_float64_are_not_rounded():
+    # exp turns an error of half a unit of 700 into one of 300 units of its result.
+    x = np.array([700.1, 0.3, 0.7])
+    agree("softmax", af.softmax(x), x, None)
+    want = float(expected("softmax", x, None)[0][1])
+    assert af.softmax(x)[1] == pytest.approx(want, rel=1e-15)
+
+
+def test_scalars_lists_and_dtypes():
+    assert af.softmax(3.0) == 1.0
+    assert np.ndim(af.softmax(3.0)) == 0
+    assert af.softmax([1, 1], dtype="float32").dtype == np.float32
+    assert af.softmax([]).shape == (0,)
+    both = af.fold(np.zeros((2, 5)), ["softmax", "log_softmax"], axis=1)
+    assert both.softmax.tolist() == [[0.2] * 5] * 2
+    np.testing.assert_allclose(both.log_softmax, np.log(0.2), rtol=1e-15)
+
+
+CENTER = af.Reducer(
+    "center", {"s": "compensated"}, 0, lambda x: x, lambda a, b: a.s + b.s,
+    finalize=lambda a, count: a.s / te.cast("float64", count), spread=lambda x, mean: x - mean,
+)  # fmt: skip
+UNIT = af.Reducer(
+    "unit", {"s": "float64"}, 0, lambda x: te.abs(x) * te.abs(x), lambda a, b: a.s + b.s,
+    finalize=lambda a: te.sqrt(a.s), spread=lambda x, length: x / length,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "complex64", "complex128"])
+@pytest.mark.parametrize("axis", [None, 0, 1, ()])
+def test_reducers_with_spread(dtype, axis):
+    for layout in ("C", "F"):
+        x = make_array((9, 37), dtype, layout, "plain", 2)
+        x[x == 0] = 1
+        wide = x.astype("c16" if x.dtype.kind == "c" else "f8")
+        tolerance = 1e-6 if dtype in ("float32", "complex64") else 1e-13
+        want = wide - wide.mean(axis=axis, keepdims=True)
+        found = af.fold(x, CENTER, axis)
+        assert found.dtype == (x.dtype if x.dtype.kind in "fc" else np.float64)
+        np.testing.assert_allclose(found, want, rtol=tolerance, atol=tolerance * 10)
+        want = wide / np.sqrt((np.abs(wide) ** 2).sum(axis=axis, keepdims=True))
+        np.testing.assert_allclose(af.fold(x, UNIT, axis), want, rtol=tolerance * 10)
+
+
+def test_spread_over_several_inputs_with_names_and_index():
+    """A regression line through the points of each row, and how far each point is from it."""
+    names = ("x", "y", "xx", "xy")
+    line = af.Reducer(
+        "line", dict.fromkeys(names, "float64"), dict.fromkeys(names, 0),
+        lambda x, y: {"x": x, "y": y, "xx": x * x, "xy": x * y},
+        lambda a, b: {n: getattr(a, n) + getattr(b, n) for n in names},
+        finalize=lambda a, count: {
+            "slope": (te.cast("float64", count) * a.xy - a.x * a.y)
+            / (te.cast("float64", count) * a.xx - a.x * a.x),
+            "mean_x": a.x / te.cast("float64", count),
+            "mean_y": a.y / te.cast("float64", count),
+        },
+        spread=lambda x, y, r, index: {
+            "residue": y - r.mean_y - r.slope * (x - r.mean_x), "place": index,
+        },
+    )  # fmt: skip
+    x, y = np.arange(8.0), np.random.default_rng(0).standard_normal((3, 2, 8))
+    result = af.fold((x, y), line, axis=(0, 2))
+    assert result.line_place.dtype == np.int64
+    assert result.line_place[:, 1].tolist() == np.arange(24).reshape(3, 8).tolist()
+    for n in range(2):
+        points = np.tile(x, 3), y[:, n].ravel()
+        slope, start = np.polyfit(*points, 1)
+        np.testing.assert_allclose(
+            result.line_residue[:, n].ravel(), points[1] - slope * points[0] - start, atol=1e-12
+        )
+
+
+def test_spread_of_a_state_and_of_no_state():
+    total = af.Reducer(
+        "share", {"s": "acc"}, 0, lambda x: x, lambda a, b: a.s + b.s, spread=lambda x, a: x / a.s
+    )
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    np.testing.assert_array_equal(af.fold(x, total, 1), x / x.sum(1, keepdims=True))
+    double = af.Reducer(
+        "double", {"s": "acc"}, 0, lambda x: x, lambda a, b: a.s + b.s, spread=lambda x, a: x * 2
+    )
+    np.testing.assert_array_equal(af.fold(x, double, 1), x * 2)
+
+
+def test_an_ordered_reducer_with_spread():
+    first = af.Reducer(
+        "since", {"seen": "bool", "v": "input"}, {"seen": False, "v": 0},
+        lambda x: {"seen": True, "v": x},
+        lambda a, b: {"seen": te.any(a.seen, b.seen), "v": te.select(a.seen, a.v, b.v)},
+        finalize=lambda a: a.v, spread=lambda x, v: x - v, facts=("ordered",),
+    )  # fmt: skip
+    x = np.arange(24).reshape(2, 3, 4) ** 2
+    for array in (x, np.asfortranarray(x)):
+        result = af.fold(array, first, axis=(0, 2))
+        np.testing.assert_array_equal(result, x - x[:1, :, :1])

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of the input's shape by every rule for GPUs, in the simulator."""
+
+import numpy as np
+import pytest
+from fold_support import elements, simulated
+from fold_support.simulated import fold_in_sim
+from fold_support.spreads import NAMES, agree
+
+import axisfold
+from axisfold import te
+from axisfold.plan import planner, sizes_gpu
+from axisfold.target import Target
+
+# rule -> shape and axis that it is chosen for; lengths end in tails
+CASES = {
+    "short_row_elements": ((9, 100), 1),
+    "row_elements": ((6, 4100), 1),
+    "row_split_then_elements": ((2, 9001), 1),
+    "thread_column_elements": ((5, 70), 0),
+    "column_elements": ((70, 33), 0),
+    "column_split_then_elements": ((1001, 36), 0),
+    "short_row_then_elements": ((5, 20), None),
+    "row_split_then_elements of one": ((9001,), 0),
+}
+
+
+@pytest.fixture(autouse=True)
+def _small_card(monkeypatch):
+    """Six blocks are a wave of this card, so that simulations are short."""
+    monkeypatch.setattr(simulated, "TARGET", Target("sim", multiprocessors=3))
+    monkeypatch.setattr(sizes_gpu, "RESIDENT", 2)
+    monkeypatch.setattr(planner, "_plans", {})
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_rules(rule):
+    shape, axis = CASES[rule]
+    for name, dtype in zip(NAMES, ("float32", "float64"), strict=True):
+        x = elements(shape, dtype, name)
+        found, [result] = fold_in_sim([x], [name], axis, seed=len(shape))
+        assert found == rule.removesuffix(" of one")
+        agree(name, result, x, axis)
+
+
+LAYOUTS = {
+    "transposed": lambda b: b.transpose(2, 0, 1),
+    "steps": lambda b: b[::2, ::3, ::2],
+    "negative": lambda b: b[::-1, :, ::-1],
+    "expanded": lambda b: np.broadcast_to(b[:1], b.shape),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), ()])
+def test_layouts(layout, axis):
+    x = LAYOUTS[layout](elements((4, 6, 19), "float16", "softmax"))
+    agree("softmax", fold_in_sim([x], ["softmax"], axis)[1][0], x, axis)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_special_values(axis):
+    nan, inf = float("nan"), float("inf")
+    rows = ([1, nan, 2, nan], [inf, 1, inf, -inf], [inf, 0], [-inf], [-inf, 0], [0, -40], [1e4])
+    x = np.stack([np.resize(np.array(row, "f4"), 37) for row in rows])
+    x = x if axis else np.ascontiguousarray(x.T)
+    for name in NAMES:
+        agree(name, fold_in_sim([x], [name], axis)[1][0], x, axis)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0)])
+def test_no_elements(shape):
+    for axis in (0, 1, None):
+        assert fold_in_sim([np.zeros(shape, "f4")], ["softmax"], axis)[1][0].shape == shape
+
+
+def test_complex_results():
+    shift = axisfold.Reducer(
+        "shift", {"s": "acc"}, 0, lambda x: x, lambda a, b: a.s + b.s, spread=lambda x, a: x - a.s
+    )
+    x = elements((5, 40), "complex64", "sum")
+    for axis in (0, 1):
+        _, [result] = fold_in_sim([x], [shift], axis)
+        np.testing.assert_allclose(result, x - x.sum(axis, keepdims=True), rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_an_ordered_reducer(axis):
+    last = axisfold.Reducer(
+        "until", {"n": "int64", "v": "input"}, {"n": 0, "v": 0}, lambda x: {"n": 1, "v": x},
+        lambda a, b: {"n": a.n + b.n, "v": te.select(b.n > 0, b.v, a.v)},
+        finalize=lambda a: a.v, spread=lambda x, v: v - x, facts=("ordered",),
+    )  # fmt: skip
+    x = elements((40, 33), "float32", "sum")
+    _, [result] = fold_in_sim([x], [last], axis)
+    want = x[-1, -1] if axis is None else np.take(x, [-1], axis)
+    assert np.array_equal(result, want - x)
