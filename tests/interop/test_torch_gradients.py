@@ -47,16 +47,13 @@ def test_every_row_says_how_its_gradient_is_made():
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients_in_every_layout(name):
-    """Each layout with another call, another for each function."""
-    f = getattr(axisfold, name)
-    first = SMOOTH.index(name)
-    for number, x in enumerate(layouts(values(2, 3, 2))):
-        call = CALLS[(first + number) % len(CALLS)]
-        if name == "std" and call["axis"] == ():
-            continue  # 0, where it has no derivative
-        x = x.detach().requires_grad_()
-        check = gradgradcheck if number == 0 else gradcheck
-        assert check(lambda t, call=call: f(t, **call), x)
+    """Each function with another layout and another call."""
+    f, number = getattr(axisfold, name), SMOOTH.index(name)
+    call = CALLS[number % len(CALLS)]
+    x = layouts(values(2, 3, 2))[number % 3].requires_grad_()
+    assert gradcheck(lambda t: f(t, **call), x)
+    x = layouts(values(2, 3))[(number + 1) % 3].requires_grad_()
+    assert gradgradcheck(lambda t: f(t, axis=number % 2), x)
 
 
 @pytest.mark.parametrize(("name", "options"), [("var", {"correction": 1}), ("std", {"ddof": 2.5})])
@@ -114,7 +111,7 @@ def test_gradients_at_zero_are_zero(name):
     assert gradient(lambda t: getattr(axisfold, name)(t, axis=1), x).tolist() == [[0.0] * 3] * 2
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "norm"])
+@pytest.mark.parametrize("name", ["mean", "prod", "std", "norm"])
 def test_complex_elements(name):
     x = torch.complex(values(2, 3), values(2, 3, seed=5)).requires_grad_()
     assert gradcheck(lambda t: getattr(axisfold, name)(t, axis=1), x)

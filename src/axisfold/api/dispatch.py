@@ -31,7 +31,7 @@ from axisfold.api.options import (
 )
 from axisfold.api.patterns import apply_pattern
 from axisfold.api.weights import weights_beside
-from axisfold.errors import ArgumentError, KeywordError, UnsupportedError
+from axisfold.errors import ArgumentError, KeywordError
 from axisfold.interop import numpy
 from axisfold.interop.libraries import library_of
 from axisfold.interop.views import Library
@@ -69,7 +69,7 @@ def make_function(row: Row) -> Callable[..., Any]:
                 return launch(x, quick[1:])
         request, _ = named_call(row, (), axis, keepdims, options)
         if library_of(x).is_watched(x):
-            return gradients.record(request, (x,))
+            return gradients.record(request, (x,), NO_OPERANDS)
         result = run_planned(request, (x,), NO_OPERANDS, call, partial(plan_request, request))
         if quick is not None:
             teach(name, x, axis, keepdims, launches.get((call, quick[0])))
@@ -113,25 +113,13 @@ def run(request: Request, inputs: Sequence[Any], operands: Operands = NO_OPERAND
     """
     given = all_inputs(request, inputs, operands)
     if any(library_of(x).is_watched(x) for x in given):
-        _check_watched(request.function, operands)
-        return gradients.record(request, given)
+        return gradients.record(request, given, operands)
     return run_unwatched(request, given, operands)
 
 
 def run_unwatched(request: Request, inputs: Sequence[Any], operands: Operands = NO_OPERANDS) -> Any:
     """As :func:`run`, of arrays that no gradient or trace depends on; a mask is the last one."""
     return run_planned(request, inputs, operands, request.key, partial(plan_request, request))
-
-
-def _check_watched(function: str, operands: Operands) -> None:
-    names = ("where", "initial", "out")
-    given = next((name for name in names if getattr(operands, name) is not None), None)
-    if given is not None:
-        raise UnsupportedError(
-            f"{function}: {given}= is not for arrays that a gradient or trace depends on.",
-            code="X105",
-            hint="Detach them, or select the elements before.",
-        )
 
 
 def plan_request(
@@ -284,21 +272,20 @@ def fold(
         )
     is_list = isinstance(reducer, list)
     reducers = reducer if is_list else [reducer]
+    call = (is_list, axis, keepdims, dtype, min_count)
     if is_compiling():
-        _check_watched("fold", operands)
-        return gradients.compile_fold(inputs, reducers, is_list, axis, keepdims, dtype)
-    request = fold_request(reducers, is_list, axis, keepdims, dtype, operands, min_count)
-    return run(request, inputs, operands)
+        return gradients.compile_fold(inputs, reducers, operands, *call)
+    return run(fold_request(reducers, operands, *call), inputs, operands)
 
 
 def fold_request(
     reducers: Sequence[Any],
+    operands: Operands,
     is_list: bool,
     axis: Any,
     keepdims: Any,
     dtype: Any,
-    operands: Operands = NO_OPERANDS,
-    min_count: Any = 0,
+    min_count: Any,
 ) -> Request:
     """Return the request of a call of :func:`fold`, whose errors it raises."""
     items = tuple(item_of(item) for item in reducers)

@@ -14,17 +14,23 @@ from axisfold.api.results import result_type
 from axisfold.tensor.trace import Member, Result
 
 
-def packer_of(request: Request, results: Sequence[Result]) -> Callable[..., Any] | None:
-    """Return what makes of the results what the caller gets; None for a single one."""
+def packed_names(request: Request, results: Sequence[Result]) -> tuple[str, ...] | None:
+    """Return the fields of the tuple that the caller gets; None if that is the first result."""
     names = tuple(r.name for r in results)
     if request.is_list or len(request.items) > 1:
-        return result_type(names)
-    if len(names) == 1:
-        return None
+        return names
     item = request.items[0]
-    if item.row is not None and not dict(item.arguments).get("returned", True):
-        return _first
-    return result_type(names if item.row is None else item.row.fields)
+    if len(names) == 1 or (item.row is not None and not dict(item.arguments).get("returned", True)):
+        return None
+    return names if item.row is None else item.row.fields
+
+
+def packer_of(request: Request, results: Sequence[Result]) -> Callable[..., Any] | None:
+    """Return what makes of the results what the caller gets; None for a single one."""
+    names = packed_names(request, results)
+    if names is not None:
+        return result_type(names)
+    return None if len(results) == 1 else _first
 
 
 def _first(*results: Any) -> Any:

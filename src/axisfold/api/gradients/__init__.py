@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from axisfold.api.options import Request
+from axisfold.api.options import Operands, Request
 from axisfold.interop import torch
 
 
@@ -17,26 +17,28 @@ def is_compiling() -> bool:
     return library is not None and library.compiler.is_compiling()
 
 
-def record(request: Request, inputs: Sequence[Any]) -> Any:
+def record(request: Request, inputs: Sequence[Any], operands: Operands) -> Any:
     """Run a request on arrays of which a gradient or a trace depends."""
     if any(torch.owns(x) for x in inputs):
         from axisfold.api.gradients import torch_op
 
-        return torch_op.record(request, inputs)
+        return torch_op.record(request, inputs, operands)
     from axisfold.api.gradients import jax_call
 
-    return jax_call.record(request, inputs)
+    return jax_call.record(request, inputs, operands)
 
 
 def compile_named(name: str, x: Any, *call: Any) -> Any:
-    """Run a named reduction while PyTorch compiles it; ``call`` is what named_request takes."""
+    """Run a named reduction while PyTorch compiles it; ``call`` is what named_call takes."""
     from axisfold.api.gradients import torch_op
 
     return torch_op.compile_named(name, x, *call)
 
 
-def compile_fold(inputs: Sequence[Any], reducers: Sequence[Any], *call: Any) -> Any:
+def compile_fold(
+    inputs: Sequence[Any], reducers: Sequence[Any], operands: Operands, *call: Any
+) -> Any:
     """Run a fold while PyTorch compiles it; ``call`` is the rest of what fold_request takes."""
     from axisfold.api.gradients import torch_op
 
-    return torch_op.compile_fold(inputs, reducers, *call)
+    return torch_op.compile_fold(inputs, reducers, operands, *call)

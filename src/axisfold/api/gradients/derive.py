@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import add, mul
 from types import SimpleNamespace
 from typing import Any, Final, Literal
 
@@ -161,6 +162,8 @@ def _chain(d: Derived, f: Fold, library: Library) -> tuple[Any, ...]:
             d.folds, lifted, evaluate(d.traced.combiner.identity, {}, library, like), strict=True
         )
     ]
+    if f.initial is not None:
+        states = _with_initial(d, f, states, library)
     at_state: dict[Var, Any] = dict(zip(d.traced.combiner.lhs, states, strict=True))
     count = f.count
     at_state[d.traced.count] = library.number(count, FLOAT64, like) if f.mask is None else count
@@ -170,11 +173,27 @@ def _chain(d: Derived, f: Fold, library: Library) -> tuple[Any, ...]:
         if by_state is None:
             continue
         by_lifted = _through(f, fold, lifted[number], states[number], by_state)
+        if fold == "mul" and f.initial is not None:
+            by_lifted = by_lifted * _lifted_initial(d, f, library)[number]
         slopes = _evaluate_present(d.lift_slopes[number], values, library, like)
         for which, slope in enumerate(slopes):
             if slope is not None:
                 totals[which] = totals[which] + by_lifted * slope
     return tuple(totals)
+
+
+def _lifted_initial(d: Derived, f: Fold, library: Library) -> list[Any]:
+    like = f.inputs[0]
+    numbers = [library.number(value, FLOAT64, like) for value in f.initial or ()]
+    values = {v: n for (v,), n in zip(d.traced.elements, numbers, strict=True)}
+    return evaluate(d.traced.lifted, values, library, like)
+
+
+def _with_initial(d: Derived, f: Fold, states: Sequence[Any], library: Library) -> list[Any]:
+    """Merge the states with that of the value folded beside the elements."""
+    merge = {"add": add, "mul": mul, "min": f.xp.minimum, "max": f.xp.maximum}
+    lifted = _lifted_initial(d, f, library)
+    return [merge[how](a, b) for how, a, b in zip(d.folds, states, lifted, strict=True)]
 
 
 def _upstream_of_state(

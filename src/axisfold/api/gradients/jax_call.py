@@ -22,8 +22,8 @@ from axisfold.api import dispatch
 from axisfold.api.arguments import normalize_axes
 from axisfold.api.gradients import jax_ffi
 from axisfold.api.gradients.pullback import needs_of, pull_back
-from axisfold.api.gradients.request import encode, fold_on_host, outcome
-from axisfold.api.options import Request
+from axisfold.api.gradients.request import check_out, encode, fold_on_host, initial_of, outcome
+from axisfold.api.options import Operands, Request
 from axisfold.api.results import result_type
 from axisfold.dtypes import DType
 from axisfold.interop.views import compact_strides
@@ -79,7 +79,7 @@ class _Layout:
         return cls(array.shape, compact_strides(array.shape, size), array.dtype, size)
 
 
-def record(request: Request, inputs: Sequence[Any]) -> Any:
+def record(request: Request, inputs: Sequence[Any], operands: Operands) -> Any:
     """Run a request as a step that JAX's transformations see.
 
     Parameters
@@ -87,24 +87,28 @@ def record(request: Request, inputs: Sequence[Any]) -> Any:
     request
         What is folded, and how.
     inputs
-        Tracers, and what can be made an array.
+        Tracers, and what can be made an array; the mask is the last, if there is one.
+    operands
+        The other arrays of the call.
     """
+    check_out(operands)
     arrays = [jnp.asarray(x) for x in inputs]
-    rank = max(x.ndim for x in arrays)
+    rank = max(x.ndim for x in (arrays[:-1] if request.is_masked else arrays))
     arrays = [x.reshape((1,) * (rank - x.ndim) + x.shape) for x in arrays]
     axes = tuple(sorted(axis - rank for axis in normalize_axes(request.axis, rank)))
-    text = encode(replace(request, axis=axes))
+    text = encode(replace(request, axis=axes), initial_of(operands))
     found = outcome(text, tuple(x.dtype.name for x in arrays))
     # What is wrong with the call is said now, and not by XLA when the program runs.
     dispatch.plan_request(found.request, [_Layout.of(x) for x in arrays])
     results = _fold(text, *arrays)
-    return results[0] if found.is_single else result_type(found.names)(*results)
+    return results[0] if found.packed is None else result_type(found.packed)(*results)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _fold(text: str, *arrays: Any) -> tuple[Any, ...]:
     found = outcome(text, tuple(x.dtype.name for x in arrays))
-    shape = jnp.broadcast_shapes(*(x.shape for x in arrays))
+    own = arrays[:-1] if found.request.is_masked else arrays
+    shape = jnp.broadcast_shapes(*(x.shape for x in own))
     axes = normalize_axes(found.request.axis, len(shape))
     keepdims = found.request.keepdims
     kept = [1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes]
@@ -126,9 +130,12 @@ def _fold(text: str, *arrays: Any) -> tuple[Any, ...]:
 
 def _forward(text: str, *arrays: Any) -> Any:
     results = _fold(text, *arrays)
-    needs = needs_of(outcome(text, tuple(x.dtype.name for x in arrays)))
+    found = outcome(text, tuple(x.dtype.name for x in arrays))
+    needs = needs_of(found)
+    own, mask = (arrays[:-1], arrays[-1]) if found.request.is_masked else (arrays, None)
     kept = (
-        arrays if needs.inputs else _facts(arrays),
+        own if needs.inputs else _facts(own),
+        mask,
         results if needs.results else _facts(results),
     )
     return results, kept
@@ -139,15 +146,16 @@ def _facts(arrays: Sequence[Any]) -> tuple[_Facts, ...]:
 
 
 def _backward(text: str, kept: Any, upstream: Any) -> Any:
-    inputs, results = kept
-    found = outcome(text, tuple(x.dtype.name for x in inputs))
+    inputs, mask, results = kept
+    given = inputs if mask is None else (*inputs, mask)
+    found = outcome(text, tuple(x.dtype.name for x in given))
     work = jnp.result_type(
         jnp.float32, *(x.dtype for x in inputs), *(y.dtype for y in results if _is_smooth(y))
     )
     gradients = pull_back(
         found,
         [_widened(x, work) for x in inputs],
-        None,
+        mask,
         [_widened(y, work) for y in results],
         # Rules follow PyTorch, whose gradients are the conjugates of JAX's cotangents.
         [
@@ -156,10 +164,11 @@ def _backward(text: str, kept: Any, upstream: Any) -> Any:
         ],
         _LIBRARY,
     )
-    return tuple(
+    by_inputs = (
         None if g is None or not _is_smooth(x) else _narrowed(jnp.conj(g), x.dtype)
         for g, x in zip(gradients, inputs, strict=True)
     )
+    return (*by_inputs, *(() if mask is None else (None,)))
 
 
 def _is_smooth(array: Any) -> bool:

@@ -80,25 +80,31 @@ def pull_back(
         ]
         ys, gs = zip(*given, strict=True)
         options = dict(item.arguments)
-        fold = Fold(library.xp, tuple(aligned), shape, axes, mask, ys, gs, options)
-        gradients = _of_item(item, fold, library)
+        fold = Fold(library.xp, tuple(aligned), shape, axes, mask, ys, gs, options, outcome.initial)
+        gradients = _of_item(item, fold, outcome.request.min_count, library)
         totals = [g if t is None else t + g for t, g in zip(totals, gradients, strict=True)]
     xp = library.xp
-    if mask is not None:
-        totals = [None if t is None else xp.where(mask, t, 0) for t in totals]
     return [
         None if t is None else _sum_to(xp, xp.broadcast_to(t, shape), x.shape)
         for t, x in zip(totals, inputs, strict=True)
     ]
 
 
-def _of_item(item: Item, fold: Fold, library: Library) -> tuple[Any, ...]:
-    """Return the gradients of one item, those of no derivative being 0."""
+def _of_item(item: Item, fold: Fold, min_count: int, library: Library) -> tuple[Any, ...]:
+    """Return the gradients of one item: 0 for what is not folded, or too few to have a result."""
     match item.reduction:
         case Row(name=name):
-            return GRADIENTS[name](fold)
+            fold = GRADIENTS[name].seen_by(fold)
+            found = GRADIENTS[name].rule(fold)
         case Reducer() as reducer:
-            return reducer_gradient(reducer, fold, library)
+            found = reducer_gradient(reducer, fold, library)
+    if fold.mask is not None:
+        found = tuple(fold.xp.where(fold.mask, g, 0) for g in found)
+    if not min_count:
+        return found
+    if fold.mask is None:
+        return found if fold.count >= min_count else tuple(g * 0 for g in found)
+    return tuple(fold.xp.where(fold.count >= min_count, g, 0) for g in found)
 
 
 def _broadcast(arrays: Sequence[Any]) -> tuple[Any, ...]:

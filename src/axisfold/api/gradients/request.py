@@ -14,22 +14,25 @@ import numpy as np
 from axisfold.api import dispatch
 from axisfold.api.arguments import member_of, resolve_row, wanted_dtype
 from axisfold.api.catalog import Row
-from axisfold.api.options import Item, Request
+from axisfold.api.finish import packed_names
+from axisfold.api.options import Item, Operands, Request
 from axisfold.dtypes import DType, parse
+from axisfold.errors import ArgumentError
 from axisfold.tensor.reducer import Reducer, by_token
 from axisfold.tensor.trace import trace
 
 
-def encode(request: Request) -> str:
-    """Return a request as text.
+def encode(request: Request, initial: tuple[Any, ...] | None = None) -> str:
+    """Return a request, and the values that are folded beside the elements, as text.
 
     Named reductions are the same text in every process; a Reducer is named by a token that only
     this process knows.
     """
-    found = {f.name: getattr(request, f.name) for f in fields(request)}
+    found: dict[str, Any] = {f.name: getattr(request, f.name) for f in fields(request)}
     found["items"] = [_encode_item(item) for item in request.items]
     wanted = wanted_dtype(request.dtype)
     found["dtype"] = None if wanted is None else wanted.name
+    found["initial"] = initial
     return json.dumps(found, default=_encode_value)
 
 
@@ -44,19 +47,20 @@ def _encode_item(item: Item) -> list[Any]:
 def _encode_value(value: Any) -> Any:
     if isinstance(value, complex):
         return {"re": value.real, "im": value.imag}
-    if isinstance(value, np.generic):
+    if hasattr(value, "item"):  # a scalar of NumPy, or an array of one element
         return value.item()
     return value.__index__()
 
 
 @lru_cache(maxsize=4096)
-def decode(text: str) -> Request:
-    """Return the request of a text."""
+def decode(text: str) -> tuple[Request, tuple[Any, ...] | None]:
+    """Return the request of a text, and the values that are folded beside the elements."""
     found = json.loads(text, object_hook=_decode_value)
+    initial = found.pop("initial")
     found["items"] = tuple(_decode_item(*item) for item in found["items"])
     if isinstance(found["axis"], list):
         found["axis"] = tuple(found["axis"])
-    return Request(**found)
+    return Request(**found), None if initial is None else tuple(initial)
 
 
 def _decode_value(value: dict[str, Any]) -> Any:
@@ -76,45 +80,77 @@ class Outcome:
 
     Attributes
     ----------
-    request
-        The request.
+    request, initial
+        The request, and the values that are folded beside the elements.
     dtypes
         Of the results.
     widths
         How many results each item has.
-    names
-        Of the results.
+    packed
+        Names of the fields of the tuple that the caller gets; None for an array.
     """
 
     request: Request
+    initial: tuple[Any, ...] | None
     dtypes: tuple[DType, ...]
     widths: tuple[int, ...]
-    names: tuple[str, ...]
-
-    @property
-    def is_single(self) -> bool:
-        """Whether the caller sees one array and no tuple."""
-        return not self.request.is_list and len(self.names) == 1
+    packed: tuple[str, ...] | None
 
 
 @lru_cache(maxsize=4096)
 def outcome(text: str, dtypes: tuple[str, ...]) -> Outcome:
-    """Return what a request gives for inputs of some dtypes."""
-    request = decode(text)
-    elements = [parse(d) for d in dtypes]
+    """Return what a request gives for inputs of some dtypes, the last one of a mask, if any."""
+    request, initial = decode(text)
+    elements = [parse(d) for d in (dtypes[:-1] if request.is_masked else dtypes)]
     wanted = wanted_dtype(request.dtype)
     members = [member_of(item, elements, wanted, request) for item in request.items]
-    parts = [trace([m], elements).results for m in members]
-    results = [r for part in parts for r in part]
+    traced = trace(members, elements, is_masked=request.is_masked)
     return Outcome(
         request,
-        tuple(r.dtype for r in results),
-        tuple(len(part) for part in parts),
-        tuple(r.name for r in results),
+        initial,
+        tuple(r.dtype for r in traced.results),
+        traced.widths,
+        packed_names(request, traced.results),
     )
+
+
+def initial_of(operands: Operands) -> tuple[Any, ...] | None:
+    """Return the values that are folded beside the elements, one for each input."""
+    value = operands.initial
+    return value if value is None or isinstance(value, tuple) else (value,)
+
+
+def check_out(operands: Operands) -> None:
+    """Refuse arrays to write into.
+
+    Raises
+    ------
+    ArgumentError
+        ``A360``: there is one.
+    """
+    if operands.out is not None:
+        raise ArgumentError(
+            "out= was given, but a gradient or a trace depends on the input: results that are "
+            "written into an array have no part in either.",
+            code="A360",
+            hint="Leave out= away, or call on x.detach().",
+        )
 
 
 def fold_on_host(text: str, *arrays: Any) -> Sequence[Any]:
     """Run a request on NumPy arrays and return its results."""
-    results: Sequence[Any] = dispatch.run_unwatched(replace(decode(text), is_list=True), arrays)
+    if decode(text)[0].is_masked:  # a mask adds no elements, not even those of a batch
+        shape = np.broadcast_shapes(*(a.shape for a in arrays))
+        arrays = (np.broadcast_to(arrays[0], shape), *arrays[1:])
+    return fold_plainly(text, arrays)
+
+
+def fold_plainly(text: str, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Run a request on arrays that nothing watches, and return all of its results."""
+    request, initial = decode(text)
+    given = None if initial is None else initial if len(initial) > 1 else initial[0]
+    operands = Operands(initial=given)
+    results: Sequence[Any] = dispatch.run_unwatched(
+        replace(request, is_list=True), inputs, operands
+    )
     return results

@@ -20,6 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import Any, Final, TypeAlias
 
 
@@ -43,6 +45,8 @@ class Fold:
         Results and the loss's gradients by them, folded axes with extent 1.
     options
         Numbers that the reduction was given, by name.
+    initial
+        Values folded beside the elements, one for each input; None for none.
     """
 
     xp: Any
@@ -53,6 +57,7 @@ class Fold:
     results: tuple[Any, ...]
     upstream: tuple[Any, ...]
     options: Mapping[str, Any]
+    initial: tuple[Any, ...] | None = None
 
     def sum(self, values: Any) -> Any:
         """Sum over the folded axes, which stay with extent 1."""
@@ -99,8 +104,7 @@ def _mean(f: Fold) -> tuple[Any, ...]:
 def _prod(f: Fold) -> tuple[Any, ...]:
     (x,), (g,) = f.inputs, f.upstream
     others = product_of_others(f, f.folded(x, 1))
-    initial = f.options.get("initial")
-    return (g * f.xp.conj(others if initial is None else others * initial),)
+    return (g * f.xp.conj(others if f.initial is None else others * f.initial[0]),)
 
 
 def product_of_others(f: Fold, x: Any) -> Any:
@@ -198,9 +202,14 @@ def _norm(f: Fold) -> tuple[Any, ...]:
 
 
 def _average(f: Fold) -> tuple[Any, ...]:
-    (x, weights), (y,), (g,) = f.inputs, f.results, f.upstream
+    """Of the average, and of the sum of weights where that is a result too."""
+    g = f.upstream[0]
+    if len(f.inputs) == 1:
+        return (g / f.divisor,)
+    x, weights = f.inputs
     total = f.sum(f.folded(weights, 0))
-    return (g * f.xp.conj(weights / total), g * f.xp.conj((x - y) / total))
+    by_weight = g * f.xp.conj((x - f.results[0]) / total)
+    return (g * f.xp.conj(weights / total), sum(f.upstream[1:], by_weight))
 
 
 def _softmax(f: Fold) -> tuple[Any, ...]:
@@ -244,14 +253,13 @@ class Gradient:
     reads_inputs: bool = True
     reads_results: bool = True
 
-    def __call__(self, fold: Fold) -> tuple[Any, ...]:
-        """Return the gradient by each input, which broadcasts to the fold's shape."""
+    def seen_by(self, fold: Fold) -> Fold:
+        """Return the fold of the elements that count."""
         if not self.skips_nan:
-            return self.rule(fold)
-        (x,) = fold.inputs
-        is_number = x == x
-        mask = is_number if fold.mask is None else is_number & fold.mask
-        return tuple(fold.xp.where(mask, g, 0) for g in self.rule(replace(fold, mask=mask)))
+            return fold
+        are_numbers = [x == x for x in fold.inputs]
+        mask = reduce(and_, are_numbers if fold.mask is None else [fold.mask, *are_numbers])
+        return replace(fold, mask=mask)
 
 
 _RULES: Final[dict[str, Gradient]] = {

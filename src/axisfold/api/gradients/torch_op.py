@@ -20,10 +20,20 @@ from torch.autograd.function import _SingleLevelFunction
 from axisfold.api import dispatch
 from axisfold.api.arguments import normalize_axes
 from axisfold.api.catalog import CATALOG
+from axisfold.api.catalog.parameters import parse_signature
 from axisfold.api.gradients.pullback import needs_of, pull_back
-from axisfold.api.gradients.request import Outcome, decode, encode, outcome
-from axisfold.api.options import Request, named_call
+from axisfold.api.gradients.request import (
+    Outcome,
+    check_out,
+    decode,
+    encode,
+    fold_plainly,
+    initial_of,
+    outcome,
+)
+from axisfold.api.options import Operands, Request, named_call
 from axisfold.api.results import result_type
+from axisfold.api.weights import weights_beside
 from axisfold.dtypes import DType, parse
 from axisfold.interop.torch import result_dtype
 from axisfold.tensor.reducer import Reducer, by_token
@@ -63,7 +73,7 @@ def _outcome(inputs: Sequence[Any], text: str) -> Outcome:
     return outcome(text, tuple(_name(x.dtype) for x in inputs))
 
 
-def record(request: Request, inputs: Sequence[Any]) -> Any:
+def record(request: Request, inputs: Sequence[Any], operands: Operands) -> Any:
     """Run a request as a step that autograd and tracers see.
 
     Parameters
@@ -71,12 +81,19 @@ def record(request: Request, inputs: Sequence[Any]) -> Any:
     request
         What is folded, and how.
     inputs
-        Tensors, and what can be made one.
+        Tensors, and numbers that can be made one; the mask is the last, if there is one.
+    operands
+        The other arrays of the call.
+
+    Raises
+    ------
+    ArgumentError
+        ``A360``: results of a gradient or a trace cannot be written into an array.
     """
-    text = encode(request)
+    check_out(operands)
     like = next(x for x in inputs if isinstance(x, torch.Tensor))
     tensors = [torch.as_tensor(x, device=like.device) for x in inputs]
-    return _fold_traced(tensors, None, text)
+    return _fold_traced(tensors, encode(request, initial_of(operands)))
 
 
 def compile_named(
@@ -86,30 +103,64 @@ def compile_named(
 
     Parameters are as those of :func:`axisfold.api.options.named_call`.
     """
-    text = _named_text(name, given, axis, keepdims, tuple(options.items()))
-    return _fold_traced([x], None, text)
+    named = {**dict(zip(_positions(name), given, strict=False)), **options}
+    axis, keepdims = named.pop("axis", axis), named.pop("keepdims", keepdims)
+    where, weights = named.pop("where", None), named.pop("weights", None)
+    where = None if where is True else where
+    constants = tuple(named.items())
+    text = _named_text(name, axis, keepdims, constants, where is not None, weights is not None)
+    inputs = [x] if weights is None else [x, weights_beside(x, weights, axis)]
+    return _fold_traced(inputs if where is None else [*inputs, where], text)
 
 
-def compile_fold(inputs: Sequence[Any], reducers: Sequence[Any], *call: Any) -> Any:
+def compile_fold(
+    inputs: Sequence[Any], reducers: Sequence[Any], operands: Operands, *call: Any
+) -> Any:
     """Run a fold while it is compiled.
 
     Parameters are as those of :func:`axisfold.api.dispatch.fold_request`.
     """
+    where, is_masked, has_out = operands.where, operands.where is not None, operands.out is not None
     given = tuple(item.token if isinstance(item, Reducer) else (item,) for item in reducers)
-    return _fold_traced(list(inputs), None, _fold_text(given, *call))
+    text = _fold_text(given, is_masked, operands.initial, has_out, *call)
+    return _fold_traced([*inputs, where] if is_masked else list(inputs), text)
+
+
+@torch.compiler.assume_constant_result
+def _positions(name: str) -> tuple[str, ...]:
+    return parse_signature(CATALOG[name].signature)[0]
 
 
 @torch.compiler.assume_constant_result
 def _named_text(
-    name: str, given: Sequence[Any], axis: Any, keepdims: Any, options: Sequence[tuple[str, Any]]
+    name: str,
+    axis: Any,
+    keepdims: Any,
+    constants: Sequence[tuple[str, Any]],
+    is_masked: bool,
+    has_weights: bool,
 ) -> str:
-    return encode(named_call(CATALOG[name], given, axis, keepdims, dict(options))[0])
+    options = dict(constants)
+    # The tensors themselves do not matter, but that they are there does.
+    options.update({"where": _PRESENT} if is_masked else {})
+    options.update({"weights": _PRESENT} if has_weights else {})
+    request, operands = named_call(CATALOG[name], (), axis, keepdims, options)
+    check_out(operands)
+    return encode(request, initial_of(operands))
 
 
 @torch.compiler.assume_constant_result
-def _fold_text(given: Sequence[Any], *call: Any) -> str:
+def _fold_text(
+    given: Sequence[Any], is_masked: bool, initial: Any, has_out: bool, *call: Any
+) -> str:
     reducers = [by_token(item) if isinstance(item, str) else item[0] for item in given]
-    return encode(dispatch.fold_request(reducers, *call))
+    where, out = (_PRESENT if each else None for each in (is_masked, has_out))
+    operands = Operands(where, initial, out)
+    check_out(operands)
+    return encode(dispatch.fold_request(reducers, operands, *call), initial_of(operands))
+
+
+_PRESENT: Final = object()
 
 
 class _Packers:
@@ -119,51 +170,51 @@ class _Packers:
 @torch.compiler.assume_constant_result
 def _packer(text: str, dtypes: Sequence[Any]) -> str:
     """Return the name of what packs the results of a request; "" for one result as it is."""
-    found = outcome(text, tuple(_name(d) for d in dtypes))
-    if found.is_single:
+    names = outcome(text, tuple(_name(d) for d in dtypes)).packed
+    if names is None:
         return ""
-    name = ",".join(found.names)
-    setattr(_Packers, name, result_type(found.names))
+    name = ",".join(names)
+    setattr(_Packers, name, result_type(names))
     return name
 
 
-def _fold_traced(tensors: list[Any], where: Any, text: str) -> Any:
+def _fold_traced(tensors: list[Any], text: str) -> Any:
     name = _packer(text, tuple(x.dtype for x in tensors))
-    results = fold_op(tensors, where, text)
+    results = fold_op(tensors, text)
     return getattr(_Packers, name)(*results) if name else results[0]
 
 
-def _forward(inputs: list[Any], where: Any, request: str) -> list[Any]:
+def _forward(inputs: list[Any], request: str) -> list[Any]:
     """Fold plain tensors; results are compact, as the traced shapes say."""
-    call = replace(decode(request), is_list=True)
-    plain = [x.detach() for x in inputs]
-    return [r.contiguous() for r in dispatch.run_unwatched(call, plain)]
+    return [r.contiguous() for r in fold_plainly(request, [x.detach() for x in inputs])]
 
 
-def _fake(inputs: list[Any], where: Any, request: str) -> list[Any]:
+def _fake(inputs: list[Any], request: str) -> list[Any]:
     """Shapes and dtypes of the results."""
     found = _outcome(inputs, request)
-    shape = torch.broadcast_shapes(*(x.shape for x in inputs))
+    own = inputs[:-1] if found.request.is_masked else inputs
+    shape = torch.broadcast_shapes(*(x.shape for x in own))
     axes = normalize_axes(found.request.axis, len(shape))
     keepdims = found.request.keepdims
     kept = [1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes]
     dtypes = found.dtypes
     if found.request.dtype is None:
-        elements = [parse(_name(x.dtype)) for x in inputs]
+        elements = [parse(_name(x.dtype)) for x in own]
         dtypes = tuple(result_dtype(d, elements) for d in dtypes)
     return [inputs[0].new_empty(kept, dtype=torch_dtype(d)) for d in dtypes]
 
 
-def _keep(ctx: Any, inputs: Sequence[Any], where: Any, request: str, results: Any) -> None:
+def _keep(ctx: Any, inputs: Sequence[Any], request: str, results: Any) -> None:
     """Save what the backward reads: shapes always, values only where a rule needs them."""
     found = _outcome(inputs, request)
     needs = needs_of(found)
     ctx.set_materialize_grads(False)
-    ctx.outcome, ctx.needs, ctx.has_mask = found, needs, where is not None
-    ctx.facts = [(x.shape, x.dtype) for x in inputs]
+    ctx.outcome, ctx.needs, ctx.has_mask = found, needs, found.request.is_masked
+    own = inputs[:-1] if ctx.has_mask else inputs
+    ctx.facts = [(x.shape, x.dtype) for x in own]
     ctx.result_facts = [(y.shape, y.dtype) for y in results]
-    saved = [*(inputs if needs.inputs else ()), *(results if needs.results else ())]
-    ctx.save_for_backward(*saved, *([where] if ctx.has_mask else ()))
+    saved = [*(own if needs.inputs else ()), *(results if needs.results else ())]
+    ctx.save_for_backward(*saved, *([inputs[-1]] if ctx.has_mask else ()))
 
 
 def _gradients(ctx: Any, upstream: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
@@ -172,7 +223,7 @@ def _gradients(ctx: Any, upstream: Sequence[Any], wanted: Sequence[bool]) -> lis
     mask = saved.pop() if ctx.has_mask else None
     like = next((g for g in upstream if g is not None), None)
     if like is None:
-        return [None] * len(ctx.facts)
+        return [None] * len(wanted)
     inputs = _restored(ctx.facts, saved if ctx.needs.inputs else None, like)
     rest = saved[len(inputs) :] if ctx.needs.inputs else saved
     results = _restored(ctx.result_facts, rest if ctx.needs.results else None, like)
@@ -185,10 +236,11 @@ def _gradients(ctx: Any, upstream: Sequence[Any], wanted: Sequence[bool]) -> lis
         [None if g is None or not _is_smooth(g.dtype) else _widened(g, work) for g in upstream],
         _LIBRARY,
     )
-    return [
+    found = [
         _narrowed(g, dtype) if want and g is not None else None
-        for want, g, (_, dtype) in zip(wanted, gradients, ctx.facts, strict=True)
+        for want, g, (_, dtype) in zip(wanted, gradients, ctx.facts, strict=False)
     ]
+    return [*found, None] if ctx.has_mask else found
 
 
 def _restored(facts: Sequence[Any], saved: Sequence[Any] | None, like: Any) -> list[Any]:
@@ -223,30 +275,18 @@ def _narrowed(gradient: Any, dtype: Any) -> Any:
     return gradient.to(dtype)
 
 
-def _vmap(info: Any, in_dims: Any, inputs: list[Any], where: Any, request: str) -> Any:
-    dims, where_dim, _ = in_dims
-    results = fold_op(*_batched(info.batch_size, inputs, dims, where, where_dim, request))
-    return results, [0] * len(results)
-
-
-def _batched(
-    size: int,
-    inputs: Sequence[Any],
-    dims: Sequence[int | None],
-    where: Any,
-    where_dim: int | None,
-    request: str,
-) -> tuple[list[Any], Any, str]:
-    """Return the fold of a batch: its axis is one more kept axis, before all others."""
+def _vmap(info: Any, in_dims: Any, inputs: list[Any], request: str) -> Any:
+    """A batch axis is one more kept axis, before all others."""
+    dims = in_dims[0]
+    call, initial = decode(request)
     ranks = [x.ndim - (d is not None) for x, d in zip(inputs, dims, strict=True)]
-    rank = max(ranks)
-    call = decode(request)
+    rank = max(ranks[:-1] if call.is_masked else ranks)
     axes = tuple(sorted(axis + 1 for axis in normalize_axes(call.axis, rank)))
-    aligned = [_batch_first(x, d, rank) for x, d in zip(inputs, dims, strict=True)]
+    batched = [_batch_first(x, d, rank) for x, d in zip(inputs, dims, strict=True)]
     # The result has the batch axis even if only the mask has one.
-    aligned[0] = aligned[0].expand(size, *aligned[0].shape[1:])
-    mask = None if where is None else _batch_first(where, where_dim, rank)
-    return aligned, mask, encode(replace(call, axis=axes))
+    batched[0] = batched[0].expand(info.batch_size, *batched[0].shape[1:])
+    results = fold_op(batched, encode(replace(call, axis=axes), initial))
+    return results, [0] * len(results)
 
 
 def _batch_first(values: Any, dim: int | None, rank: int) -> Any:
@@ -263,38 +303,38 @@ class _Step(_SingleLevelFunction):
     """
 
     @staticmethod
-    def forward(ctx: Any, keys: Any, where: Any, request: str, *inputs: Any) -> Any:
+    def forward(ctx: Any, keys: Any, request: str, *inputs: Any) -> Any:
         """Fold and save what the backward reads."""
         # What runs here is of outer levels, which record on their own.
         with torch.enable_grad(), _set_fwd_grad_enabled(True):
-            results = _below_autograd(keys, list(inputs), where, request)
-        _keep(ctx, inputs, where, request, results)
+            results = _below_autograd(keys, list(inputs), request)
+        _keep(ctx, inputs, request, results)
         return tuple(results)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> Any:
         """Return the gradients."""
-        return None, None, None, *_gradients(ctx, upstream, ctx.needs_input_grad[3:])
+        return None, None, *_gradients(ctx, upstream, ctx.needs_input_grad[2:])
 
 
-def _autograd(keys: Any, inputs: list[Any], where: Any, request: str) -> list[Any]:
+def _autograd(keys: Any, inputs: list[Any], request: str) -> list[Any]:
     if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
         with enable_single_level_autograd_function():
-            return list(_Step.apply(keys, where, request, *inputs))
-    return _below_autograd(keys, inputs, where, request)
+            return list(_Step.apply(keys, request, *inputs))
+    return _below_autograd(keys, inputs, request)
 
 
-def _below_autograd(keys: Any, inputs: list[Any], where: Any, request: str) -> list[Any]:
+def _below_autograd(keys: Any, inputs: list[Any], request: str) -> list[Any]:
     with torch._C._AutoDispatchBelowAutograd():
         rest = keys & torch._C._after_autograd_keyset
-        results: list[Any] = fold_op.redispatch(rest, inputs, where, request)
+        results: list[Any] = fold_op.redispatch(rest, inputs, request)
     return results
 
 
 _NAME: Final = "axisfold::fold"
 _library: Final = torch.library.Library("axisfold", "DEF")
 _library.define(
-    "fold(Tensor[] inputs, Tensor? where, str request) -> Tensor[]",
+    "fold(Tensor[] inputs, str request) -> Tensor[]",
     tags=(torch.Tag.pt2_compliant_tag,),
 )
 fold_op: Final = torch.ops.axisfold.fold.default
