@@ -29,6 +29,8 @@ NARROW_TILE_ROWS: Final = 128
 
 # What axisfold.tune() tries; the defaults are those of the schedules.
 _CHUNKS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17)
+_RUNS: Final = (256, 512, 1024, 2048, 4096, 8192)
+_LONG_RUNS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16)
 _CHUNK_ROWS: Final = (8, 32, 128)
 _TILES: Final = (1 << 13, 1 << 15, 1 << 16, 1 << 17)
 _FEW: Final = (1, 2, 4, 8)
@@ -74,6 +76,7 @@ RULES: Final = (
         "more of them, and is widened once for each run",
         rows.tiled_row,
         LONG_RUN,
+        parameters={"tile_rows": _LONG_RUNS},
     ),
     Rule(
         "single_pass_row",
@@ -87,6 +90,7 @@ RULES: Final = (
         "each run is read in several places at once",
         rows.tiled_row,
         LONG_RUN,
+        parameters={"tile_rows": _LONG_RUNS},
     ),
     Rule(
         "tiled_long_row",
@@ -95,6 +99,7 @@ RULES: Final = (
         "nothing: each run is read from the first-level cache by plain vector reductions",
         rows.tiled_row,
         RUN,
+        parameters={"tile_rows": _RUNS, "chunk_rows": _CHUNK_ROWS},
     ),
     Rule(
         "tiled_row",
@@ -103,7 +108,7 @@ RULES: Final = (
         "read from the first-level cache by plain vector reductions",
         rows.tiled_row,
         SHORT_RUN,
-        parameters={"tile_rows": (128, 256, 512, 1024, 2048), "chunk_rows": _CHUNK_ROWS},
+        parameters={"tile_rows": _RUNS, "chunk_rows": _CHUNK_ROWS},
     ),
     Rule(
         "long_row",
@@ -144,6 +149,7 @@ RULES: Final = (
         "reductions pass over a few rows of a tile of columns, which stay in cache",
         columns.tiled_column,
         TILE_ROWS,
+        parameters={"tile_rows": (8, 16, 32, 64), "pass_columns": (1024, 2048, 4096, 8192)},
     ),
     Rule(
         "shallow_column",

@@ -114,12 +114,14 @@ def _few_rows(result: Stage, state: Stage, outer: Axis, width: int) -> None:
     state.vectorize(lane)
 
 
-def tiled_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def tiled_column(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, pass_columns: int = PASS_COLUMNS
+) -> None:
     """A tile of columns and a few rows at a time: each pass over them reads them from cache."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     width = lanes(traced.combiner, target)
     *others, last = result.op.axis
-    outer = _by_vectors(result, last, PASS_COLUMNS, width)
+    outer = _by_vectors(result, last, pass_columns, width)
     state.compute_at(result, share(result, [*others, outer]))
     vector, lane = state.split(state.op.axis[-1], factor=width)
     folds = state.op.reduce_axis

@@ -188,6 +188,10 @@ def test_every_parameter_gives_the_same_results(rule, monkeypatch):
 
 
 EXAMPLES = {
+    "narrow_row": (ArraySpec((300000,), "int8"), "sum", 0),
+    "single_pass_row": (ArraySpec((300000,), "int8"), "sum", 0),
+    "tiled_long_row": (ArraySpec((9, 5000), "float32"), "var", 1),
+    "tiled_column": (ArraySpec((300, 1500), "float32"), "var", 0),
     "tiled_row": (ArraySpec((9, 5000), "float32"), "logsumexp", 1),
     "long_row": (ArraySpec((300000,), "float32"), "sum", 0),
     "full": (ArraySpec((9999,), "float64"), "sum", None),
