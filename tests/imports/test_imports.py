@@ -47,6 +47,23 @@ def test_the_first_fold_loads_the_compiler():
     assert not packages(modules) & {"rich", "typer", "torch", "cupy", "jax", "cuda"}
 
 
+LIBRARIES = {"torch", "cupy", "jax", "jaxlib", "ml_dtypes", "numba"}
+
+
+@pytest.mark.parametrize(
+    ("code", "own"),
+    [
+        ("x = numpy.ones(3)", set()),
+        ("import torch; x = torch.ones(3)", {"torch"}),
+        ("import jax.numpy; x = jax.numpy.ones(3)", {"jax", "jaxlib", "ml_dtypes"}),
+    ],
+)
+def test_no_array_library_is_imported(code, own):
+    before = packages(loaded_after(f"import numpy; {code}"))
+    after = packages(loaded_after(f"import numpy; {code}; import axisfold; axisfold.sum(x)"))
+    assert after & LIBRARIES == before & LIBRARIES == own
+
+
 def test_public_names():
     import axisfold
     from axisfold.api.catalog import CATALOG

@@ -20,7 +20,7 @@ from axisfold.interop import numpy, subclasses
 from axisfold.interop.libraries import BY_NAME, current_stream, is_on_gpu, library_of
 from axisfold.interop.views import HOST, LOW_BITS, Library, View
 from axisfold.plan.planner import HOST as HOST_TARGET
-from axisfold.runtime.cuda.call import check_aligned
+from axisfold.runtime.cuda.call import check_aligned, keep_loans
 from axisfold.runtime.cuda.driver import api, device
 from axisfold.runtime.cuda.streams import wait_for
 from axisfold.target import Target
@@ -130,7 +130,9 @@ def _run_checked(
         return _finish(launch, request, operands, like, views, HOST, library, 0)
     with device(where).current():
         _wait(stream(), views)
-        return _finish(launch, request, operands, like, views, where, library, stream())
+        result = _finish(launch, request, operands, like, views, where, library, stream())
+        keep_loans(views, stream())
+    return result
 
 
 def _finish(

@@ -20,6 +20,7 @@ from ctypes import (
     c_void_p,
     py_object,
 )
+from dataclasses import dataclass
 from typing import Any, Final
 
 from axisfold.errors import ArgumentError
@@ -66,6 +67,14 @@ _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.argtypes, _is_valid.restype = (py_object, c_char_p), ctypes.c_int
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.argtypes, _pointer.restype = (py_object, c_char_p), c_void_p
+
+
+@dataclass(frozen=True, slots=True)
+class Loan:
+    """An array and the capsule of its memory; the lender waits until both are dropped."""
+
+    array: Any
+    capsule: Any
 
 
 def has_dlpack(array: Any) -> bool:
@@ -119,7 +128,7 @@ def read(label: str, array: Any, stream: int, library: str = "") -> View:
     return View(
         (tensor.data or 0) + tensor.byte_offset, shape, tuple(step * size for step in steps),
         dlpack_name(tensor.code, tensor.bits, tensor.lanes), size,
-        HOST if is_on_host else tensor.device, is_readonly, library, owner=(array, capsule),
+        HOST if is_on_host else tensor.device, is_readonly, library, owner=Loan(array, capsule),
     )  # fmt: skip
 
 

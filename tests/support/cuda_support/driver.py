@@ -42,7 +42,7 @@ class FakeDriver:
     def __init__(self, attributes=None):
         self.attributes = ATTRIBUTES | (attributes or {})
         self.calls, self.memory, self.captured, self.failures, self.places = [], {}, set(), {}, {}
-        self.parameters = {}
+        self.parameters, self.busy = {}, 0
         self._contexts = []
         self._next = itertools.count(1 << 32, 1 << 20)
 
@@ -147,6 +147,9 @@ class FakeDriver:
     def cuStreamWaitEvent(self, stream, event, flags):
         self._note("wait", stream)
         return (0,)
+
+    def cuEventQuery(self, event):
+        return (self.busy,)
 
     def cuEventDestroy(self, event):
         return (0,)

@@ -68,7 +68,12 @@ def install_libraries(monkeypatch):
         Tensor=Tensor,
         is_grad_enabled=lambda: True,
         autograd=SimpleNamespace(forward_ad=SimpleNamespace(_current_level=-1)),
-        _C=SimpleNamespace(_cuda_getCurrentRawStream=lambda device: 70 + device),
+        nn=SimpleNamespace(Parameter=None),
+        _C=SimpleNamespace(
+            _cuda_getCurrentRawStream=lambda device: 70 + device,
+            _len_torch_dispatch_stack=lambda: 0,
+            _are_functorch_transforms_active=lambda: False,
+        ),
     )
     stream = SimpleNamespace(get_current_stream=lambda device: SimpleNamespace(ptr=80 + device))
     monkeypatch.setitem(sys.modules, "torch", torch)

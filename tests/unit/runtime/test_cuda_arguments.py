@@ -211,6 +211,22 @@ def test_layouts_are_checked_once(function, fake, monkeypatch):
             function(a(), b(A_ADDRESS + 64))
 
 
+def test_memory_that_was_lent_is_kept_until_it_was_read(function, fake):
+    freed = []
+
+    class Lent(np.ndarray):
+        def __del__(self):
+            freed.append(self.size)
+
+    fake.busy = 600  # the driver's word for work that is not done
+    function(DLPackArray(np.zeros((7, 9), "f4").view(Lent)), b(shape=(7,)))
+    function(DLPackArray(np.zeros((7, 8), "f4").view(Lent)), b(shape=(7,)))
+    assert freed == []
+    fake.busy = 0
+    function(DLPackArray(np.zeros((7, 7), "f4").view(Lent)), b(shape=(7,)))
+    assert freed == [63, 56]
+
+
 def test_work_of_another_stream_is_waited_for(function, fake):
     function(a(stream=5), b(stream=9), stream=9)
     assert [call for call in fake.calls if call[0] in ("record", "wait", "launch")][:2] == [

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from axisfold.errors import ArgumentError
+from axisfold.interop.dlpack import Loan
 from axisfold.interop.libraries import current_stream, device_view, library_of
 from axisfold.interop.views import View
 from axisfold.ir.stmt import Kernel
@@ -22,7 +23,7 @@ from axisfold.runtime.binding import (
 )
 from axisfold.runtime.cuda.driver import api, device
 from axisfold.runtime.cuda.program import Bound, Program
-from axisfold.runtime.cuda.streams import stream_handle, wait_for
+from axisfold.runtime.cuda.streams import keep, stream_handle, wait_for
 
 # Records of layouts that a function keeps; then it starts anew.
 _MOST_RECORDS: Final = 4096
@@ -139,6 +140,7 @@ class Caller:
                 if v.stream is not None:
                     wait_for(handle, v.stream)
             record.bound.run(addresses, handle)
+            keep_loans(views, handle)
 
     def _bind(self, views: Sequence[View]) -> Bound:
         """Check everything, and return the launches."""
@@ -158,6 +160,13 @@ class Caller:
             values = bind_layout(version.ir, shadows, extents)
         program = version.program
         return program.configure(carry_over(version.ir, program.kernel, values), device(where))
+
+
+def keep_loans(views: Sequence[View], stream: int) -> None:
+    """Keep what libraries lent by DLPack until a stream has read or written it."""
+    loans = [v.owner for v in views if isinstance(v.owner, Loan)]
+    if loans:
+        keep(loans, stream)
 
 
 def check_aligned(label: str, v: View) -> None:

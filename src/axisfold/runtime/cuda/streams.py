@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from typing import Any, Final
 
 from axisfold.errors import ArgumentError
 from axisfold.runtime.cuda.driver import api, call
 
 LEGACY_STREAM: Final = 1
+
+# Memory that kernels may still read, each with an event after the last of them.
+_kept: Final[deque[tuple[Any, Any]]] = deque()
+_lock: Final = threading.Lock()
 
 
 def stream_handle(stream: Any) -> int:
@@ -44,3 +50,17 @@ def wait_for(stream: int, other: int) -> None:
     call("cuEventRecord", event, other)
     call("cuStreamWaitEvent", stream, event, 0)
     call("cuEventDestroy", event)  # once it is reached
+
+
+def keep(owner: Any, stream: int) -> None:
+    """Keep memory until the work that a stream has now is done, which later calls look for.
+
+    Libraries that we take arrays from by DLPack do not know of our work, and would use the memory
+    of an array that is dropped after the call at once.
+    """
+    event = call("cuEventCreate", api().CUevent_flags.CU_EVENT_DISABLE_TIMING)
+    call("cuEventRecord", event, stream)
+    with _lock:
+        while _kept and not api().cuEventQuery(_kept[0][0])[0]:
+            call("cuEventDestroy", _kept.popleft()[0])
+        _kept.append((event, owner))
