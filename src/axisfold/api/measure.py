@@ -104,7 +104,10 @@ class KernelCall:
         self.results = [
             np.empty([a.extent for a in shape], r.dtype.to_numpy()) for r in planned.traced.results
         ]
+        # Which values results start from does not matter to the time.
+        self.initial = [np.ones(1, v.form.dtype.to_numpy()) for v in planned.traced.initial]
         pointers = [a.address for a in arrays]
+        pointers += [value.__array_interface__["data"][0] for value in self.initial]
         addresses = [pointers[which] + offset for which, offset in input_offsets(planned, arrays)]
         addresses += [0] * planned.traced.uses_index
         for result, array in zip(planned.traced.results, self.results, strict=True):
