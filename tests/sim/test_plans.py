@@ -42,9 +42,9 @@ def check(name, x, axis, rule=None, **options):
     agree(name, result, expected(name, x, axis), x, axis)
 
 
-@pytest.mark.parametrize("rule", SMALL)
 @pytest.mark.parametrize("name", CATALOG)
-def test_catalogue(name, rule):
+def test_catalogue(name):
+    rule = SMALL[list(CATALOG).index(name) % len(SMALL)]
     shape, axis = CASES[rule]
     check(name, elements(shape, "float32", name), axis, rule)
 
