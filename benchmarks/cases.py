@@ -245,7 +245,8 @@ def is_right(found: Any, wanted: Sequence[np.ndarray], dtype: Any) -> bool:
     parts = found if isinstance(found, tuple) else (found,)
     bits = {"float16": 10, "bfloat16": 7}.get(np.dtype(dtype).name, 23)
     for got, want in zip(parts, wanted, strict=True):
-        values = np.asarray(got, dtype=want.dtype)
+        plain = got.float() if str(getattr(got, "dtype", "")) == "torch.bfloat16" else got
+        values = np.asarray(plain, dtype=want.dtype)
         if not np.allclose(values, want, rtol=4 * 2.0**-bits, atol=1e-30, equal_nan=True):
             return False
     return True

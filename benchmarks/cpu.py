@@ -121,6 +121,7 @@ def _timed(function: Callable[[], Any], calls: int) -> float:
 def prepare(threads: int) -> None:
     """Set the number of threads, and load the compiler so that no case pays for it."""
     config.threads = threads
+    config.cache_dir = None  # first calls compile
     function = ours("sum")
     if function is not None:
         function(np.ones((2, 3, 4, 5), np.int16), (0, 2))

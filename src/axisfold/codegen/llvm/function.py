@@ -26,7 +26,7 @@ from axisfold.codegen.llvm.outline import (
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.codegen.signature import scalar_parameters
-from axisfold.dtypes import INT64
+from axisfold.dtypes import INT64, DType
 from axisfold.errors import InternalError
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
@@ -114,6 +114,7 @@ class _Function:
         self.pointers = {b: self.w.fresh(b.name) for b in buffers}
         self.values: dict[Var, str] = {v: self.w.fresh(v.name) for v in variables}
         self.heap: list[str] = []
+        self.steps: dict[tuple[Var, int], str] = {}
         self.shared = frozenset(buffers)
 
     def text(self, head: str, body: Stmt) -> str:
@@ -337,10 +338,23 @@ class _Function:
 
     def _ramp(self, node: Ramp, args: list[str]) -> str:
         w, dtype = self.w, node.dtype
-        kind = value_type(dtype.element)
-        lanes = "<" + ", ".join(f"{kind} {i}" for i in range(node.lanes)) + ">"
-        steps = w.binary("mul", dtype, w.broadcast(args[1], dtype), lanes)
+        if isinstance(node.stride, Var) and node.stride in self.parameters:
+            # The same in every loop; vector products of int64 are slow.
+            key = (node.stride, node.lanes)
+            if key not in self.steps:
+                body, w.lines = w.lines, w.entry
+                self.steps[key] = self._steps(dtype, args[1])
+                w.lines = body
+            steps = self.steps[key]
+        else:
+            steps = self._steps(dtype, args[1])
         return w.binary("add", dtype, w.broadcast(args[0], dtype), steps)
+
+    def _steps(self, dtype: DType, stride: str) -> str:
+        """Append the distances of lanes from the first one."""
+        kind = value_type(dtype.element)
+        lanes = "<" + ", ".join(f"{kind} {i}" for i in range(dtype.lanes)) + ">"
+        return self.w.binary("mul", dtype, self.w.broadcast(stride, dtype), lanes)
 
     def _lazy(self, node: IfThenElse, done: dict[int, str]) -> str:
         """Emit a choice whose other side is not evaluated (vectors: both, loads masked before)."""
