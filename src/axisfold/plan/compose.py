@@ -117,9 +117,7 @@ class Composer:
         kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
         folded = [self._axis(f"k{n}", e, "reduce") for n, e in enumerate(extents)]
         here = tuple(a.var for a in (*kept, *folded))
-        mapping: dict[Var, Expr] = {
-            p.result: t[here] for p, t in zip(self.traced.tile_passes, tiles, strict=True)
-        }
+        mapping = self._results_of_passes(tiles, here, index, rows)
         mapping[self.traced.tile_count] = self._tile_length(here[-1], rows)
         source = [substitute(e, mapping) for e in self.traced.tile_state]
         state = make_compute(
@@ -145,23 +143,40 @@ class Composer:
             position = here[-1] * rows + run.var
             mapping = self.elements(inputs, [*here[:-1], position], index)
             mapping[self.traced.tile_count] = self._tile_length(here[-1], rows)
-            mapping.update(
-                {p.result: t[here] for p, t in zip(self.traced.tile_passes, made, strict=False)}
-            )
-            if tile_pass.narrow is not None:
+            mapping.update(self._results_of_passes(made, here, index, rows))
+            combiner, source = tile_pass.combiner, tile_pass.source
+            if tile_pass.place is not None:
+                combiner, source = tile_pass.inner
+                mapping[tile_pass.place] = build.cast(tile_pass.place.dtype, run.var)
+            elif tile_pass.narrow is not None:
                 part = self._narrow_tile(number, tile_pass, inputs, index, extents, rows)
                 made.append(self._widened(number, tile_pass, part, (*kept, *outer)))
                 parts.append(part)
                 continue
             parts.append(None)
             body = make_reduce(
-                tile_pass.combiner,
-                [substitute(tile_pass.source, mapping)],
+                combiner,
+                [substitute(source, mapping)],
                 run,
                 where=build.likely(position < self.reduced_extents[-1]),
             )
             made.append(make_compute(f"tile{number}", (*kept, *outer), body).output(0))
         return made, parts
+
+    def _results_of_passes(
+        self, tiles: Sequence[Tensor], here: Sequence[Expr], index: Tensor | None, rows: int
+    ) -> dict[Var, Expr]:
+        """Return what the results of the first passes are at a tile."""
+        found: dict[Var, Expr] = {}
+        for tile_pass, tensor in zip(self.traced.tile_passes, tiles, strict=False):
+            value: Expr = tensor[tuple(here)]
+            if tile_pass.place is not None:
+                none = tile_pass.combiner.identity[0]
+                place = here[-1] * rows + build.cast(INT64, value)
+                at = self.elements((), [*here[:-1], place], index)[self.traced.index]
+                value = build.select(value < rows, at, none)
+            found[tile_pass.result] = value
+        return found
 
     def _narrow_tile(
         self,
@@ -285,7 +300,7 @@ class Composer:
         place = here if self.layout.kept else here[1:]
         mapping: dict[Var, Expr] = {
             variable: tensor[tuple(place)]
-            for variables, tensors in zip(self.traced.elements, inputs, strict=True)
+            for variables, tensors in zip(self.traced.elements, inputs, strict=False)
             for variable, tensor in zip(variables, tensors, strict=True)
         }
         if index is not None:

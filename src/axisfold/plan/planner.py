@@ -136,6 +136,7 @@ def traced_key(traced: Traced) -> Hashable:
         *(v for value in traced.initial for v in value.variables),
         *results, *(v for share in traced.shares for v in share),
         *(p.source for p in traced.tile_passes), *traced.tile_state,
+        *(p.place for p in traced.tile_passes if p.place is not None),
         *(p.narrow for p in traced.tile_passes if p.narrow is not None),
     ]  # fmt: skip
     # Two real numbers and one complex one have the same expressions but not the same strides.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_cpu import STREAMS, accumulators, first, lanes, share
+from axisfold.plan.schedules_cpu import STREAMS, accumulators, first, lanes, pass_lanes, share
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -129,7 +129,7 @@ def tiled_column(
     state.vectorize(lane)
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
     for tensor, part, tile_pass in reversed(list(passes)):
-        _pass(s[tensor], state, folds[-1], lanes(tile_pass.combiner, target))
+        _pass(s[tensor], state, folds[-1], pass_lanes(tile_pass, target))
         if part is not None:
             size = part.dtype.itemsize
             _pass(s[part], state, folds[-1], target.vector_bytes // size)

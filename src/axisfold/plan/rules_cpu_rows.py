@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from axisfold.ir import build
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_cpu import accumulators, first, fold_by_lanes, lanes, share
+from axisfold.plan.schedules_cpu import accumulators, first, fold_by_lanes, lanes, pass_lanes, share
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -102,7 +102,8 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
     passes = list(zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True))
     for tensor, part, tile_pass in reversed(passes):
         s[tensor].compute_at(state, run)
-        width, many = lanes(tile_pass.combiner, target), accumulators(tile_pass.combiner, target)
+        combiner, _ = tile_pass.inner
+        width, many = pass_lanes(tile_pass, target), accumulators(combiner, target)
         is_long = part is None and len(passes) == 1
         fold_by_lanes(s, tensor, state, run, width, many, streams=is_long)
         if part is not None:

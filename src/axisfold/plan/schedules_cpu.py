@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from axisfold.ir.combiner import Combiner
+from axisfold.ir.expr import Call
+from axisfold.ir.walk import post_order
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.tensor import Tensor
+from axisfold.tensor.tile import TilePass
 
 # Vectors of states in registers: half of what AVX-512 (32) or older extensions (16) have.
 WIDE_VECTOR: Final = 64
@@ -24,6 +27,17 @@ def lanes(combiner: Combiner, target: Target) -> int:
     """Return how many states fill one vector register, by the widest field."""
     widest = max(v.dtype.itemsize for v in combiner.lhs)
     return max(target.vector_bytes // widest, 1)
+
+
+def pass_lanes(tile_pass: TilePass, target: Target) -> int:
+    """Return the lanes of a pass over a tile: as many as a function such as exp is computed in."""
+    combiner, source = tile_pass.inner
+    sizes = [
+        node.dtype.itemsize
+        for node in post_order(source)
+        if isinstance(node, Call) and node.dtype.is_float
+    ]
+    return max(lanes(combiner, target), *(target.vector_bytes // size for size in sizes), 1)
 
 
 def accumulators(combiner: Combiner, target: Target) -> int:

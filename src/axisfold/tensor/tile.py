@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from axisfold.dtypes import INT64, accumulator, highest, lowest, parse
+from axisfold.dtypes import INT32, INT64, DType, accumulator, highest, lowest, parse
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Cast, Expr, Var
@@ -26,12 +26,23 @@ class TilePass:
         What is folded, and how.
     narrow
         The source in a narrower dtype whose sums of ``NARROW_ROUNDS`` elements are exact, or None.
+    place, narrow_combiner
+        For the first element of a kind: ``narrow`` folds places in the run by this instead.
     """
 
     result: Var
     combiner: Combiner
     source: Expr
     narrow: Expr | None = None
+    place: Var | None = None
+    narrow_combiner: Combiner | None = None
+
+    @property
+    def inner(self) -> tuple[Combiner, Expr]:
+        """What folds the elements of a run, and what of them."""
+        if self.narrow_combiner is None or self.narrow is None:
+            return self.combiner, self.source
+        return self.narrow_combiner, self.narrow
 
 
 # Elements whose sum the next wider dtype always holds: 255 truth values, 256 bytes.
@@ -95,6 +106,21 @@ class Tile:
         """Smallest value of a function of the elements; a NaN wins."""
         return self._reduce(function, "min", highest)
 
+    def first(self, condition: Callable[..., Any]) -> Any:
+        """Index of the first element that fulfils a condition, the largest int64 if none does."""
+        none, far = build.const(highest(INT64), INT64), build.const(highest(INT32), INT32)
+        is_it = build.as_expr(condition(*self._elements))
+        result = self._pass(build.select(is_it, self._index, none), "min", highest)
+        place = Var("place", INT32)
+        narrow = build.select(build.all_of([self._mask, is_it]), place, far)
+        self.passes[-1] = replace(
+            self.passes[-1],
+            narrow=narrow,
+            place=place,
+            narrow_combiner=_combiner("min", INT32, far),
+        )
+        return result
+
     def _reduce(self, function: Callable[..., Any], op: Any, identity: Any) -> Any:
         value = call_with_index(function, self._elements, self._index)
         if isinstance(value, Complex):
@@ -107,7 +133,6 @@ class Tile:
         if op == "add":
             source = build.cast(accumulator(source.dtype), source)
         dtype = source.dtype
-        lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
         start = build.const(identity(dtype), dtype)
         # A narrow sum is a stage that knows elements only, not what earlier passes gave.
         is_first = not uses(source, {p.result for p in self.passes})
@@ -115,10 +140,15 @@ class Tile:
         if narrow is not None:
             narrow = build.select(self._mask, narrow, build.const(0, narrow.dtype))
         source = build.select(self._mask, source, start)
-        combiner = Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
+        combiner = _combiner(op, dtype, start)
         result = Var(f"tile{len(self.passes)}", dtype)
         self.passes.append(TilePass(result, combiner, source, narrow))
         return result
+
+
+def _combiner(op: Any, dtype: DType, start: Expr) -> Combiner:
+    lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
+    return Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
 
 
 def call_with_index(function: Callable[..., Any], elements: Sequence[Any], index: Any) -> Any:

@@ -1,6 +1,9 @@
 define i32 @"axisfold.main"(ptr noalias readonly %A, ptr noalias %B, i64 %n, i64 %m, i64 %stride, i64 %stride.1, i64 %stride.2) nounwind {
 entry:
   %B.rf = alloca [8 x float], align 64
+  %v.14 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
+  %v.15 = shufflevector <8 x i64> %v.14, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.16 = mul <8 x i64> %v.15, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
   %v.0 = add nsw i64 0, %n
   br label %loop.b
 loop.b:
@@ -26,9 +29,6 @@ body.b.1:
   %v.11 = mul i64 %v.10, %stride.1
   %v.12 = mul i64 %ax0, %stride
   %v.13 = add i64 %v.11, %v.12
-  %v.14 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
-  %v.15 = shufflevector <8 x i64> %v.14, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.16 = mul <8 x i64> %v.15, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
   %v.17 = insertelement <8 x i64> poison, i64 %v.13, i64 0
   %v.18 = shufflevector <8 x i64> %v.17, <8 x i64> poison, <8 x i32> zeroinitializer
   %v.19 = add <8 x i64> %v.18, %v.16
@@ -74,264 +74,249 @@ body.b.1:
   %v.58 = mul i64 %v.57, %stride.1
   %v.59 = mul i64 %ax0, %stride
   %v.60 = add i64 %v.58, %v.59
-  %v.61 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
+  %v.61 = insertelement <8 x i64> poison, i64 %v.60, i64 0
   %v.62 = shufflevector <8 x i64> %v.61, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.63 = mul <8 x i64> %v.62, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.64 = insertelement <8 x i64> poison, i64 %v.60, i64 0
-  %v.65 = shufflevector <8 x i64> %v.64, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.66 = add <8 x i64> %v.65, %v.63
-  %v.67 = extractelement <8 x i64> %v.66, i64 0
-  %v.68 = getelementptr float, ptr %A, i64 %v.67
-  %v.69 = load float, ptr %v.68, align 4
-  %v.70 = insertelement <8 x float> poison, float %v.69, i64 0
-  %v.71 = extractelement <8 x i64> %v.66, i64 1
-  %v.72 = getelementptr float, ptr %A, i64 %v.71
-  %v.73 = load float, ptr %v.72, align 4
-  %v.74 = insertelement <8 x float> %v.70, float %v.73, i64 1
-  %v.75 = extractelement <8 x i64> %v.66, i64 2
-  %v.76 = getelementptr float, ptr %A, i64 %v.75
-  %v.77 = load float, ptr %v.76, align 4
-  %v.78 = insertelement <8 x float> %v.74, float %v.77, i64 2
-  %v.79 = extractelement <8 x i64> %v.66, i64 3
-  %v.80 = getelementptr float, ptr %A, i64 %v.79
-  %v.81 = load float, ptr %v.80, align 4
-  %v.82 = insertelement <8 x float> %v.78, float %v.81, i64 3
-  %v.83 = extractelement <8 x i64> %v.66, i64 4
-  %v.84 = getelementptr float, ptr %A, i64 %v.83
-  %v.85 = load float, ptr %v.84, align 4
-  %v.86 = insertelement <8 x float> %v.82, float %v.85, i64 4
-  %v.87 = extractelement <8 x i64> %v.66, i64 5
-  %v.88 = getelementptr float, ptr %A, i64 %v.87
-  %v.89 = load float, ptr %v.88, align 4
-  %v.90 = insertelement <8 x float> %v.86, float %v.89, i64 5
-  %v.91 = extractelement <8 x i64> %v.66, i64 6
-  %v.92 = getelementptr float, ptr %A, i64 %v.91
-  %v.93 = load float, ptr %v.92, align 4
-  %v.94 = insertelement <8 x float> %v.90, float %v.93, i64 6
-  %v.95 = extractelement <8 x i64> %v.66, i64 7
-  %v.96 = getelementptr float, ptr %A, i64 %v.95
-  %v.97 = load float, ptr %v.96, align 4
-  %v.98 = insertelement <8 x float> %v.94, float %v.97, i64 7
-  %v.99 = fadd <8 x float> %v.55, %v.98
-  %v.100 = getelementptr float, ptr %B.rf, i64 0
-  store <8 x float> %v.99, ptr %v.100, align 4
+  %v.63 = add <8 x i64> %v.62, %v.16
+  %v.64 = extractelement <8 x i64> %v.63, i64 0
+  %v.65 = getelementptr float, ptr %A, i64 %v.64
+  %v.66 = load float, ptr %v.65, align 4
+  %v.67 = insertelement <8 x float> poison, float %v.66, i64 0
+  %v.68 = extractelement <8 x i64> %v.63, i64 1
+  %v.69 = getelementptr float, ptr %A, i64 %v.68
+  %v.70 = load float, ptr %v.69, align 4
+  %v.71 = insertelement <8 x float> %v.67, float %v.70, i64 1
+  %v.72 = extractelement <8 x i64> %v.63, i64 2
+  %v.73 = getelementptr float, ptr %A, i64 %v.72
+  %v.74 = load float, ptr %v.73, align 4
+  %v.75 = insertelement <8 x float> %v.71, float %v.74, i64 2
+  %v.76 = extractelement <8 x i64> %v.63, i64 3
+  %v.77 = getelementptr float, ptr %A, i64 %v.76
+  %v.78 = load float, ptr %v.77, align 4
+  %v.79 = insertelement <8 x float> %v.75, float %v.78, i64 3
+  %v.80 = extractelement <8 x i64> %v.63, i64 4
+  %v.81 = getelementptr float, ptr %A, i64 %v.80
+  %v.82 = load float, ptr %v.81, align 4
+  %v.83 = insertelement <8 x float> %v.79, float %v.82, i64 4
+  %v.84 = extractelement <8 x i64> %v.63, i64 5
+  %v.85 = getelementptr float, ptr %A, i64 %v.84
+  %v.86 = load float, ptr %v.85, align 4
+  %v.87 = insertelement <8 x float> %v.83, float %v.86, i64 5
+  %v.88 = extractelement <8 x i64> %v.63, i64 6
+  %v.89 = getelementptr float, ptr %A, i64 %v.88
+  %v.90 = load float, ptr %v.89, align 4
+  %v.91 = insertelement <8 x float> %v.87, float %v.90, i64 6
+  %v.92 = extractelement <8 x i64> %v.63, i64 7
+  %v.93 = getelementptr float, ptr %A, i64 %v.92
+  %v.94 = load float, ptr %v.93, align 4
+  %v.95 = insertelement <8 x float> %v.91, float %v.94, i64 7
+  %v.96 = fadd <8 x float> %v.55, %v.95
+  %v.97 = getelementptr float, ptr %B.rf, i64 0
+  store <8 x float> %v.96, ptr %v.97, align 4
   %k.outer.next = add nsw i64 %k.outer, 1
   br label %loop.b.1
 after.b.1:
+  %v.98 = ashr i64 %m, 4
+  %v.99 = add i64 %m, 15
+  %v.100 = ashr i64 %v.99, 4
   %v.101 = ashr i64 %m, 4
-  %v.102 = add i64 %m, 15
-  %v.103 = ashr i64 %v.102, 4
-  %v.104 = ashr i64 %m, 4
-  %v.105 = sub i64 %v.103, %v.104
-  %v.106 = add nsw i64 %v.101, %v.105
+  %v.102 = sub i64 %v.100, %v.101
+  %v.103 = add nsw i64 %v.98, %v.102
   br label %loop.b.2
 loop.b.2:
-  %k.outer.1 = phi i64 [ %v.101, %after.b.1 ], [ %k.outer.next.1, %endif.b.2 ]
-  %v.107 = icmp slt i64 %k.outer.1, %v.106
-  br i1 %v.107, label %body.b.2, label %after.b.2
+  %k.outer.1 = phi i64 [ %v.98, %after.b.1 ], [ %k.outer.next.1, %endif.b.2 ]
+  %v.104 = icmp slt i64 %k.outer.1, %v.103
+  br i1 %v.104, label %body.b.2, label %after.b.2
 body.b.2:
-  %v.108 = mul i64 %k.outer.1, 16
-  %v.109 = add i64 %v.108, 7
-  %v.110 = icmp slt i64 %v.109, %m
-  br i1 %v.110, label %then.b, label %else.b
+  %v.105 = mul i64 %k.outer.1, 16
+  %v.106 = add i64 %v.105, 7
+  %v.107 = icmp slt i64 %v.106, %m
+  br i1 %v.107, label %then.b, label %else.b
 then.b:
-  %v.111 = getelementptr float, ptr %B.rf, i64 0
-  %v.112 = load <8 x float>, ptr %v.111, align 4
-  %v.113 = mul i64 %k.outer.1, 16
-  %v.114 = mul i64 %v.113, %stride.1
-  %v.115 = mul i64 %ax0, %stride
-  %v.116 = add i64 %v.114, %v.115
-  %v.117 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
-  %v.118 = shufflevector <8 x i64> %v.117, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.119 = mul <8 x i64> %v.118, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.120 = insertelement <8 x i64> poison, i64 %v.116, i64 0
-  %v.121 = shufflevector <8 x i64> %v.120, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.122 = add <8 x i64> %v.121, %v.119
-  %v.123 = extractelement <8 x i64> %v.122, i64 0
-  %v.124 = getelementptr float, ptr %A, i64 %v.123
-  %v.125 = load float, ptr %v.124, align 4
-  %v.126 = insertelement <8 x float> poison, float %v.125, i64 0
-  %v.127 = extractelement <8 x i64> %v.122, i64 1
-  %v.128 = getelementptr float, ptr %A, i64 %v.127
-  %v.129 = load float, ptr %v.128, align 4
-  %v.130 = insertelement <8 x float> %v.126, float %v.129, i64 1
-  %v.131 = extractelement <8 x i64> %v.122, i64 2
-  %v.132 = getelementptr float, ptr %A, i64 %v.131
-  %v.133 = load float, ptr %v.132, align 4
-  %v.134 = insertelement <8 x float> %v.130, float %v.133, i64 2
-  %v.135 = extractelement <8 x i64> %v.122, i64 3
-  %v.136 = getelementptr float, ptr %A, i64 %v.135
-  %v.137 = load float, ptr %v.136, align 4
-  %v.138 = insertelement <8 x float> %v.134, float %v.137, i64 3
-  %v.139 = extractelement <8 x i64> %v.122, i64 4
-  %v.140 = getelementptr float, ptr %A, i64 %v.139
-  %v.141 = load float, ptr %v.140, align 4
-  %v.142 = insertelement <8 x float> %v.138, float %v.141, i64 4
-  %v.143 = extractelement <8 x i64> %v.122, i64 5
-  %v.144 = getelementptr float, ptr %A, i64 %v.143
-  %v.145 = load float, ptr %v.144, align 4
-  %v.146 = insertelement <8 x float> %v.142, float %v.145, i64 5
-  %v.147 = extractelement <8 x i64> %v.122, i64 6
-  %v.148 = getelementptr float, ptr %A, i64 %v.147
-  %v.149 = load float, ptr %v.148, align 4
-  %v.150 = insertelement <8 x float> %v.146, float %v.149, i64 6
-  %v.151 = extractelement <8 x i64> %v.122, i64 7
-  %v.152 = getelementptr float, ptr %A, i64 %v.151
-  %v.153 = load float, ptr %v.152, align 4
-  %v.154 = insertelement <8 x float> %v.150, float %v.153, i64 7
-  %v.155 = fadd <8 x float> %v.112, %v.154
-  %v.156 = getelementptr float, ptr %B.rf, i64 0
-  store <8 x float> %v.155, ptr %v.156, align 4
+  %v.108 = getelementptr float, ptr %B.rf, i64 0
+  %v.109 = load <8 x float>, ptr %v.108, align 4
+  %v.110 = mul i64 %k.outer.1, 16
+  %v.111 = mul i64 %v.110, %stride.1
+  %v.112 = mul i64 %ax0, %stride
+  %v.113 = add i64 %v.111, %v.112
+  %v.114 = insertelement <8 x i64> poison, i64 %v.113, i64 0
+  %v.115 = shufflevector <8 x i64> %v.114, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.116 = add <8 x i64> %v.115, %v.16
+  %v.117 = extractelement <8 x i64> %v.116, i64 0
+  %v.118 = getelementptr float, ptr %A, i64 %v.117
+  %v.119 = load float, ptr %v.118, align 4
+  %v.120 = insertelement <8 x float> poison, float %v.119, i64 0
+  %v.121 = extractelement <8 x i64> %v.116, i64 1
+  %v.122 = getelementptr float, ptr %A, i64 %v.121
+  %v.123 = load float, ptr %v.122, align 4
+  %v.124 = insertelement <8 x float> %v.120, float %v.123, i64 1
+  %v.125 = extractelement <8 x i64> %v.116, i64 2
+  %v.126 = getelementptr float, ptr %A, i64 %v.125
+  %v.127 = load float, ptr %v.126, align 4
+  %v.128 = insertelement <8 x float> %v.124, float %v.127, i64 2
+  %v.129 = extractelement <8 x i64> %v.116, i64 3
+  %v.130 = getelementptr float, ptr %A, i64 %v.129
+  %v.131 = load float, ptr %v.130, align 4
+  %v.132 = insertelement <8 x float> %v.128, float %v.131, i64 3
+  %v.133 = extractelement <8 x i64> %v.116, i64 4
+  %v.134 = getelementptr float, ptr %A, i64 %v.133
+  %v.135 = load float, ptr %v.134, align 4
+  %v.136 = insertelement <8 x float> %v.132, float %v.135, i64 4
+  %v.137 = extractelement <8 x i64> %v.116, i64 5
+  %v.138 = getelementptr float, ptr %A, i64 %v.137
+  %v.139 = load float, ptr %v.138, align 4
+  %v.140 = insertelement <8 x float> %v.136, float %v.139, i64 5
+  %v.141 = extractelement <8 x i64> %v.116, i64 6
+  %v.142 = getelementptr float, ptr %A, i64 %v.141
+  %v.143 = load float, ptr %v.142, align 4
+  %v.144 = insertelement <8 x float> %v.140, float %v.143, i64 6
+  %v.145 = extractelement <8 x i64> %v.116, i64 7
+  %v.146 = getelementptr float, ptr %A, i64 %v.145
+  %v.147 = load float, ptr %v.146, align 4
+  %v.148 = insertelement <8 x float> %v.144, float %v.147, i64 7
+  %v.149 = fadd <8 x float> %v.109, %v.148
+  %v.150 = getelementptr float, ptr %B.rf, i64 0
+  store <8 x float> %v.149, ptr %v.150, align 4
   br label %endif.b
 else.b:
-  %v.157 = mul i64 %k.outer.1, 16
-  %v.158 = icmp slt i64 %v.157, %m
-  br i1 %v.158, label %then.b.1, label %endif.b.1
+  %v.151 = mul i64 %k.outer.1, 16
+  %v.152 = icmp slt i64 %v.151, %m
+  br i1 %v.152, label %then.b.1, label %endif.b.1
 then.b.1:
-  %v.159 = getelementptr float, ptr %B.rf, i64 0
-  %v.160 = load <8 x float>, ptr %v.159, align 4
-  %v.161 = mul i64 %k.outer.1, 16
-  %v.162 = mul i64 %v.161, %stride.1
-  %v.163 = mul i64 %ax0, %stride
-  %v.164 = add i64 %v.162, %v.163
-  %v.165 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
+  %v.153 = getelementptr float, ptr %B.rf, i64 0
+  %v.154 = load <8 x float>, ptr %v.153, align 4
+  %v.155 = mul i64 %k.outer.1, 16
+  %v.156 = mul i64 %v.155, %stride.1
+  %v.157 = mul i64 %ax0, %stride
+  %v.158 = add i64 %v.156, %v.157
+  %v.159 = insertelement <8 x i64> poison, i64 %v.158, i64 0
+  %v.160 = shufflevector <8 x i64> %v.159, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.161 = add <8 x i64> %v.160, %v.16
+  %v.162 = insertelement <8 x i64> poison, i64 1, i64 0
+  %v.163 = shufflevector <8 x i64> %v.162, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.164 = mul <8 x i64> %v.163, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
+  %v.165 = insertelement <8 x i64> poison, i64 %v.155, i64 0
   %v.166 = shufflevector <8 x i64> %v.165, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.167 = mul <8 x i64> %v.166, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.168 = insertelement <8 x i64> poison, i64 %v.164, i64 0
+  %v.167 = add <8 x i64> %v.166, %v.164
+  %v.168 = insertelement <8 x i64> poison, i64 %m, i64 0
   %v.169 = shufflevector <8 x i64> %v.168, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.170 = add <8 x i64> %v.169, %v.167
-  %v.171 = insertelement <8 x i64> poison, i64 1, i64 0
-  %v.172 = shufflevector <8 x i64> %v.171, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.173 = mul <8 x i64> %v.172, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.174 = insertelement <8 x i64> poison, i64 %v.161, i64 0
-  %v.175 = shufflevector <8 x i64> %v.174, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.176 = add <8 x i64> %v.175, %v.173
-  %v.177 = insertelement <8 x i64> poison, i64 %m, i64 0
-  %v.178 = shufflevector <8 x i64> %v.177, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.179 = icmp slt <8 x i64> %v.176, %v.178
-  %v.180 = getelementptr float, ptr %A, <8 x i64> %v.170
-  %v.181 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.180, i32 4, <8 x i1> %v.179, <8 x float> zeroinitializer)
-  %v.182 = fadd <8 x float> %v.160, %v.181
-  %v.183 = mul i64 %k.outer.1, 16
-  %v.184 = insertelement <8 x i64> poison, i64 1, i64 0
-  %v.185 = shufflevector <8 x i64> %v.184, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.186 = mul <8 x i64> %v.185, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.187 = insertelement <8 x i64> poison, i64 %v.183, i64 0
-  %v.188 = shufflevector <8 x i64> %v.187, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.189 = add <8 x i64> %v.188, %v.186
-  %v.190 = insertelement <8 x i64> poison, i64 %m, i64 0
-  %v.191 = shufflevector <8 x i64> %v.190, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.192 = icmp slt <8 x i64> %v.189, %v.191
-  %v.193 = getelementptr float, ptr %B.rf, i64 0
-  %v.194 = load <8 x float>, ptr %v.193, align 4
-  %v.195 = select <8 x i1> %v.192, <8 x float> %v.182, <8 x float> %v.194
-  store <8 x float> %v.195, ptr %v.193, align 4
+  %v.170 = icmp slt <8 x i64> %v.167, %v.169
+  %v.171 = getelementptr float, ptr %A, <8 x i64> %v.161
+  %v.172 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.171, i32 4, <8 x i1> %v.170, <8 x float> zeroinitializer)
+  %v.173 = fadd <8 x float> %v.154, %v.172
+  %v.174 = mul i64 %k.outer.1, 16
+  %v.175 = insertelement <8 x i64> poison, i64 1, i64 0
+  %v.176 = shufflevector <8 x i64> %v.175, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.177 = mul <8 x i64> %v.176, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
+  %v.178 = insertelement <8 x i64> poison, i64 %v.174, i64 0
+  %v.179 = shufflevector <8 x i64> %v.178, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.180 = add <8 x i64> %v.179, %v.177
+  %v.181 = insertelement <8 x i64> poison, i64 %m, i64 0
+  %v.182 = shufflevector <8 x i64> %v.181, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.183 = icmp slt <8 x i64> %v.180, %v.182
+  %v.184 = getelementptr float, ptr %B.rf, i64 0
+  %v.185 = load <8 x float>, ptr %v.184, align 4
+  %v.186 = select <8 x i1> %v.183, <8 x float> %v.173, <8 x float> %v.185
+  store <8 x float> %v.186, ptr %v.184, align 4
   br label %endif.b.1
 endif.b.1:
   br label %endif.b
 endif.b:
-  %v.196 = mul i64 %k.outer.1, 16
-  %v.197 = add i64 8, %v.196
-  %v.198 = add i64 %v.197, 7
-  %v.199 = icmp slt i64 %v.198, %m
-  br i1 %v.199, label %then.b.2, label %else.b.1
+  %v.187 = mul i64 %k.outer.1, 16
+  %v.188 = add i64 8, %v.187
+  %v.189 = add i64 %v.188, 7
+  %v.190 = icmp slt i64 %v.189, %m
+  br i1 %v.190, label %then.b.2, label %else.b.1
 then.b.2:
-  %v.200 = getelementptr float, ptr %B.rf, i64 0
-  %v.201 = load <8 x float>, ptr %v.200, align 4
-  %v.202 = mul i64 %k.outer.1, 16
-  %v.203 = add i64 8, %v.202
-  %v.204 = mul i64 %v.203, %stride.1
-  %v.205 = mul i64 %ax0, %stride
-  %v.206 = add i64 %v.204, %v.205
-  %v.207 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
-  %v.208 = shufflevector <8 x i64> %v.207, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.209 = mul <8 x i64> %v.208, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.210 = insertelement <8 x i64> poison, i64 %v.206, i64 0
-  %v.211 = shufflevector <8 x i64> %v.210, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.212 = add <8 x i64> %v.211, %v.209
-  %v.213 = extractelement <8 x i64> %v.212, i64 0
+  %v.191 = getelementptr float, ptr %B.rf, i64 0
+  %v.192 = load <8 x float>, ptr %v.191, align 4
+  %v.193 = mul i64 %k.outer.1, 16
+  %v.194 = add i64 8, %v.193
+  %v.195 = mul i64 %v.194, %stride.1
+  %v.196 = mul i64 %ax0, %stride
+  %v.197 = add i64 %v.195, %v.196
+  %v.198 = insertelement <8 x i64> poison, i64 %v.197, i64 0
+  %v.199 = shufflevector <8 x i64> %v.198, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.200 = add <8 x i64> %v.199, %v.16
+  %v.201 = extractelement <8 x i64> %v.200, i64 0
+  %v.202 = getelementptr float, ptr %A, i64 %v.201
+  %v.203 = load float, ptr %v.202, align 4
+  %v.204 = insertelement <8 x float> poison, float %v.203, i64 0
+  %v.205 = extractelement <8 x i64> %v.200, i64 1
+  %v.206 = getelementptr float, ptr %A, i64 %v.205
+  %v.207 = load float, ptr %v.206, align 4
+  %v.208 = insertelement <8 x float> %v.204, float %v.207, i64 1
+  %v.209 = extractelement <8 x i64> %v.200, i64 2
+  %v.210 = getelementptr float, ptr %A, i64 %v.209
+  %v.211 = load float, ptr %v.210, align 4
+  %v.212 = insertelement <8 x float> %v.208, float %v.211, i64 2
+  %v.213 = extractelement <8 x i64> %v.200, i64 3
   %v.214 = getelementptr float, ptr %A, i64 %v.213
   %v.215 = load float, ptr %v.214, align 4
-  %v.216 = insertelement <8 x float> poison, float %v.215, i64 0
-  %v.217 = extractelement <8 x i64> %v.212, i64 1
+  %v.216 = insertelement <8 x float> %v.212, float %v.215, i64 3
+  %v.217 = extractelement <8 x i64> %v.200, i64 4
   %v.218 = getelementptr float, ptr %A, i64 %v.217
   %v.219 = load float, ptr %v.218, align 4
-  %v.220 = insertelement <8 x float> %v.216, float %v.219, i64 1
-  %v.221 = extractelement <8 x i64> %v.212, i64 2
+  %v.220 = insertelement <8 x float> %v.216, float %v.219, i64 4
+  %v.221 = extractelement <8 x i64> %v.200, i64 5
   %v.222 = getelementptr float, ptr %A, i64 %v.221
   %v.223 = load float, ptr %v.222, align 4
-  %v.224 = insertelement <8 x float> %v.220, float %v.223, i64 2
-  %v.225 = extractelement <8 x i64> %v.212, i64 3
+  %v.224 = insertelement <8 x float> %v.220, float %v.223, i64 5
+  %v.225 = extractelement <8 x i64> %v.200, i64 6
   %v.226 = getelementptr float, ptr %A, i64 %v.225
   %v.227 = load float, ptr %v.226, align 4
-  %v.228 = insertelement <8 x float> %v.224, float %v.227, i64 3
-  %v.229 = extractelement <8 x i64> %v.212, i64 4
+  %v.228 = insertelement <8 x float> %v.224, float %v.227, i64 6
+  %v.229 = extractelement <8 x i64> %v.200, i64 7
   %v.230 = getelementptr float, ptr %A, i64 %v.229
   %v.231 = load float, ptr %v.230, align 4
-  %v.232 = insertelement <8 x float> %v.228, float %v.231, i64 4
-  %v.233 = extractelement <8 x i64> %v.212, i64 5
-  %v.234 = getelementptr float, ptr %A, i64 %v.233
-  %v.235 = load float, ptr %v.234, align 4
-  %v.236 = insertelement <8 x float> %v.232, float %v.235, i64 5
-  %v.237 = extractelement <8 x i64> %v.212, i64 6
-  %v.238 = getelementptr float, ptr %A, i64 %v.237
-  %v.239 = load float, ptr %v.238, align 4
-  %v.240 = insertelement <8 x float> %v.236, float %v.239, i64 6
-  %v.241 = extractelement <8 x i64> %v.212, i64 7
-  %v.242 = getelementptr float, ptr %A, i64 %v.241
-  %v.243 = load float, ptr %v.242, align 4
-  %v.244 = insertelement <8 x float> %v.240, float %v.243, i64 7
-  %v.245 = fadd <8 x float> %v.201, %v.244
-  %v.246 = getelementptr float, ptr %B.rf, i64 0
-  store <8 x float> %v.245, ptr %v.246, align 4
+  %v.232 = insertelement <8 x float> %v.228, float %v.231, i64 7
+  %v.233 = fadd <8 x float> %v.192, %v.232
+  %v.234 = getelementptr float, ptr %B.rf, i64 0
+  store <8 x float> %v.233, ptr %v.234, align 4
   br label %endif.b.2
 else.b.1:
-  %v.247 = mul i64 %k.outer.1, 16
-  %v.248 = add i64 8, %v.247
-  %v.249 = icmp slt i64 %v.248, %m
-  br i1 %v.249, label %then.b.3, label %endif.b.3
+  %v.235 = mul i64 %k.outer.1, 16
+  %v.236 = add i64 8, %v.235
+  %v.237 = icmp slt i64 %v.236, %m
+  br i1 %v.237, label %then.b.3, label %endif.b.3
 then.b.3:
-  %v.250 = getelementptr float, ptr %B.rf, i64 0
-  %v.251 = load <8 x float>, ptr %v.250, align 4
-  %v.252 = mul i64 %k.outer.1, 16
-  %v.253 = add i64 8, %v.252
-  %v.254 = mul i64 %v.253, %stride.1
-  %v.255 = mul i64 %ax0, %stride
-  %v.256 = add i64 %v.254, %v.255
-  %v.257 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
-  %v.258 = shufflevector <8 x i64> %v.257, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.259 = mul <8 x i64> %v.258, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.260 = insertelement <8 x i64> poison, i64 %v.256, i64 0
-  %v.261 = shufflevector <8 x i64> %v.260, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.262 = add <8 x i64> %v.261, %v.259
-  %v.263 = add i64 8, %v.252
-  %v.264 = insertelement <8 x i64> poison, i64 1, i64 0
-  %v.265 = shufflevector <8 x i64> %v.264, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.266 = mul <8 x i64> %v.265, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.267 = insertelement <8 x i64> poison, i64 %v.263, i64 0
-  %v.268 = shufflevector <8 x i64> %v.267, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.269 = add <8 x i64> %v.268, %v.266
-  %v.270 = insertelement <8 x i64> poison, i64 %m, i64 0
-  %v.271 = shufflevector <8 x i64> %v.270, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.272 = icmp slt <8 x i64> %v.269, %v.271
-  %v.273 = getelementptr float, ptr %A, <8 x i64> %v.262
-  %v.274 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.273, i32 4, <8 x i1> %v.272, <8 x float> zeroinitializer)
-  %v.275 = fadd <8 x float> %v.251, %v.274
-  %v.276 = mul i64 %k.outer.1, 16
-  %v.277 = add i64 8, %v.276
-  %v.278 = insertelement <8 x i64> poison, i64 1, i64 0
-  %v.279 = shufflevector <8 x i64> %v.278, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.280 = mul <8 x i64> %v.279, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.281 = insertelement <8 x i64> poison, i64 %v.277, i64 0
-  %v.282 = shufflevector <8 x i64> %v.281, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.283 = add <8 x i64> %v.282, %v.280
-  %v.284 = insertelement <8 x i64> poison, i64 %m, i64 0
-  %v.285 = shufflevector <8 x i64> %v.284, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.286 = icmp slt <8 x i64> %v.283, %v.285
-  %v.287 = getelementptr float, ptr %B.rf, i64 0
-  %v.288 = load <8 x float>, ptr %v.287, align 4
-  %v.289 = select <8 x i1> %v.286, <8 x float> %v.275, <8 x float> %v.288
-  store <8 x float> %v.289, ptr %v.287, align 4
+  %v.238 = getelementptr float, ptr %B.rf, i64 0
+  %v.239 = load <8 x float>, ptr %v.238, align 4
+  %v.240 = mul i64 %k.outer.1, 16
+  %v.241 = add i64 8, %v.240
+  %v.242 = mul i64 %v.241, %stride.1
+  %v.243 = mul i64 %ax0, %stride
+  %v.244 = add i64 %v.242, %v.243
+  %v.245 = insertelement <8 x i64> poison, i64 %v.244, i64 0
+  %v.246 = shufflevector <8 x i64> %v.245, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.247 = add <8 x i64> %v.246, %v.16
+  %v.248 = add i64 8, %v.240
+  %v.249 = insertelement <8 x i64> poison, i64 1, i64 0
+  %v.250 = shufflevector <8 x i64> %v.249, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.251 = mul <8 x i64> %v.250, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
+  %v.252 = insertelement <8 x i64> poison, i64 %v.248, i64 0
+  %v.253 = shufflevector <8 x i64> %v.252, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.254 = add <8 x i64> %v.253, %v.251
+  %v.255 = insertelement <8 x i64> poison, i64 %m, i64 0
+  %v.256 = shufflevector <8 x i64> %v.255, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.257 = icmp slt <8 x i64> %v.254, %v.256
+  %v.258 = getelementptr float, ptr %A, <8 x i64> %v.247
+  %v.259 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.258, i32 4, <8 x i1> %v.257, <8 x float> zeroinitializer)
+  %v.260 = fadd <8 x float> %v.239, %v.259
+  %v.261 = mul i64 %k.outer.1, 16
+  %v.262 = add i64 8, %v.261
+  %v.263 = insertelement <8 x i64> poison, i64 1, i64 0
+  %v.264 = shufflevector <8 x i64> %v.263, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.265 = mul <8 x i64> %v.264, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
+  %v.266 = insertelement <8 x i64> poison, i64 %v.262, i64 0
+  %v.267 = shufflevector <8 x i64> %v.266, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.268 = add <8 x i64> %v.267, %v.265
+  %v.269 = insertelement <8 x i64> poison, i64 %m, i64 0
+  %v.270 = shufflevector <8 x i64> %v.269, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.271 = icmp slt <8 x i64> %v.268, %v.270
+  %v.272 = getelementptr float, ptr %B.rf, i64 0
+  %v.273 = load <8 x float>, ptr %v.272, align 4
+  %v.274 = select <8 x i1> %v.271, <8 x float> %v.260, <8 x float> %v.273
+  store <8 x float> %v.274, ptr %v.272, align 4
   br label %endif.b.3
 endif.b.3:
   br label %endif.b.2
@@ -339,25 +324,25 @@ endif.b.2:
   %k.outer.next.1 = add nsw i64 %k.outer.1, 1
   br label %loop.b.2
 after.b.2:
-  %v.290 = mul i64 %ax0, %stride.2
-  %v.291 = getelementptr float, ptr %B, i64 %v.290
-  store float 0x0000000000000000, ptr %v.291, align 4
-  %v.292 = add nsw i64 0, 8
+  %v.275 = mul i64 %ax0, %stride.2
+  %v.276 = getelementptr float, ptr %B, i64 %v.275
+  store float 0x0000000000000000, ptr %v.276, align 4
+  %v.277 = add nsw i64 0, 8
   br label %loop.b.3
 loop.b.3:
   %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.3 ]
-  %v.293 = icmp slt i64 %k.inner.inner.v, %v.292
-  br i1 %v.293, label %body.b.3, label %after.b.3
+  %v.278 = icmp slt i64 %k.inner.inner.v, %v.277
+  br i1 %v.278, label %body.b.3, label %after.b.3
 body.b.3:
-  %v.294 = mul i64 %ax0, %stride.2
-  %v.295 = mul i64 %ax0, %stride.2
-  %v.296 = getelementptr float, ptr %B, i64 %v.295
-  %v.297 = load float, ptr %v.296, align 4
-  %v.298 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
-  %v.299 = load float, ptr %v.298, align 4
-  %v.300 = fadd float %v.297, %v.299
-  %v.301 = getelementptr float, ptr %B, i64 %v.294
-  store float %v.300, ptr %v.301, align 4
+  %v.279 = mul i64 %ax0, %stride.2
+  %v.280 = mul i64 %ax0, %stride.2
+  %v.281 = getelementptr float, ptr %B, i64 %v.280
+  %v.282 = load float, ptr %v.281, align 4
+  %v.283 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
+  %v.284 = load float, ptr %v.283, align 4
+  %v.285 = fadd float %v.282, %v.284
+  %v.286 = getelementptr float, ptr %B, i64 %v.279
+  store float %v.285, ptr %v.286, align 4
   %k.inner.inner.v.next = add nsw i64 %k.inner.inner.v, 1
   br label %loop.b.3
 after.b.3:

@@ -39,11 +39,10 @@ def _first_in_tile(best: str) -> Callable[[Any], Any]:
             return None  # parts have no order of their own
         v = getattr(t, best)(_held)
 
-        def index_of(x: Any, index: Any) -> Any:
-            is_it = te.any(te.same(_held(x), v), te.all(te.isnan(x), te.isnan(v)))
-            return te.select(is_it, index, FIRST_INDEX_OF_NONE)
+        def is_it(x: Any) -> Any:
+            return te.any(te.same(_held(x), v), te.isnan(x))  # a NaN is the best of its run
 
-        return {"i": t.min(index_of), "v": v}
+        return {"i": t.first(is_it), "v": v}
 
     return tile
 

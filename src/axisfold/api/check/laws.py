@@ -172,6 +172,8 @@ def _absorb(sample: Sample) -> list[tuple[Side, Side]]:
 def _tile(sample: Sample) -> list[tuple[Side, Side]]:
     elements = columns(sample.states, sample.parts[0])
     (a,) = sample.folded
+    if not sample.states.traced.tile_state:
+        return []  # no tile form for elements of this dtype
     return [(Side("tile(a)", sample.states.tile(elements)), Side("its lifted elements merged", a))]
 
 
