@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from axisfold.dtypes import SUPPORTED, DType, is_same_kind, parse
 from axisfold.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from axisfold.interop.libraries import is_on_gpu, library_of
@@ -161,7 +163,7 @@ def _checked(
             code="A352",
             hint="Leave out= away.",
         )
-    if _family(wanted) != _family(owner.NAME) or not hasattr(array, "shape"):
+    if _family(wanted) != _family(owner.NAME) or _is_value(array):
         raise ArgumentTypeError(
             f"{label} is a {type(array).__name__}, but the result is an array of "
             f"{wanted or 'another library'}.",
@@ -200,6 +202,11 @@ def _checked(
             hint="Give a compact array of that dtype, or one of PyTorch or CuPy.",
         )
     return v, owner.assign
+
+
+def _is_value(array: Any) -> bool:
+    """Whether an object has no memory of its own to write into, as a scalar of NumPy."""
+    return isinstance(array, np.generic) or not hasattr(array, "shape")
 
 
 def _family(library: str) -> str:
