@@ -29,9 +29,8 @@ def calls(draw):
     return shape, axis, layout, flavour, draw(st.integers(0, 2**32))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@given(call=calls(), name=st.sampled_from(NAMES))
-@settings(NUMERIC, max_examples=2)
+@given(dtype=st.sampled_from(DTYPES), call=calls(), name=st.sampled_from(NAMES))
+@settings(NUMERIC, max_examples=6)
 def test_random_arrays(dtype, call, name):
     check_call(dtype, call, name)
 
@@ -55,7 +54,7 @@ def check_call(dtype, call, name):
     assert x.tobytes() == before
 
 
-@pytest.mark.parametrize("layout", ["C", "F", "stepped", "reversed", "broadcast"])
+@pytest.mark.parametrize("layout", ["C", "F", "stepped"])
 def test_layouts_and_axes_of_three_axes(layout):
     # Axes that are neighbours in the input but not in the result, and the other way round.
     x = make_array((6, 7, 70), "float32", layout, "plain", 3)
@@ -97,7 +96,7 @@ def rules(monkeypatch):
     ("shape", "axis", "rule"),
     [
         ((9, 70), 1, "tiled_row_elements"),
-        ((9, 70), 0, "column_elements"),
+        ((40, 70), 0, "column_elements"),
         ((9, 70), None, "tiled_row_then_elements"),
     ],
 )
@@ -172,7 +171,7 @@ UNIT = af.Reducer(
 @pytest.mark.parametrize("dtype", ["float32", "int16", "complex64", "complex128"])
 @pytest.mark.parametrize("axis", [None, 0, 1, ()])
 def test_reducers_with_spread(dtype, axis):
-    for layout in ("C", "F"):
+    for layout in ("C", "F") if dtype == "float32" else ("C",):
         x = make_array((9, 37), dtype, layout, "plain", 2)
         x[x == 0] = 1
         wide = x.astype("c16" if x.dtype.kind == "c" else "f8")
