@@ -91,6 +91,18 @@ def test_loads_are_as_long_as_the_address_allows(rule):
         check("sum", x, axis)
 
 
+@pytest.mark.parametrize("rule", ["short_row", "row", "row_split", "column"])
+def test_masks(rule):
+    shape, axis = CASES[rule]
+    x = elements(shape, "float32", "sum")
+    mask = np.random.default_rng(3).random(shape) < 0.6
+    x[~mask] = np.nan
+    for name in ("nanmean", "var", "argmax") if rule in ("short_row", "column") else ("nansum",):
+        want = getattr(axisfold, name)(x, axis=axis, where=mask)
+        _, [result] = fold_in_sim([x, mask], [name], axis, is_masked=True)
+        np.testing.assert_allclose(result, want, rtol=1e-5)
+
+
 LAYOUTS = {
     "transposed": lambda b: b.transpose(2, 0, 1),
     "steps": lambda b: b[::2, ::3, ::2],

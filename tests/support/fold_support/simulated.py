@@ -17,9 +17,11 @@ from axisfold.target import Target
 TARGET = Target("sim")
 
 
-def fold_in_sim(inputs, items, axis=None, keepdims=False, dtype=None, seed=0):
+def fold_in_sim(inputs, items, axis=None, keepdims=False, dtype=None, seed=0, is_masked=False):
     """Return the rule's name and the results, one for each of ``items``."""
-    request = Request("fold", tuple(map(item_of, items)), axis=axis, dtype=dtype)
+    request = Request(
+        "fold", tuple(map(item_of, items)), axis=axis, dtype=dtype, is_masked=is_masked
+    )
     planned = plan_request(request, inputs, TARGET)
     problem, plan = planned.problem, planned.plan
     program = plan.compiled.device
