@@ -72,12 +72,13 @@ class Reducer:
         ``lambda x, result, upstream: …``, or ``lambda x, y, result, upstream: …`` for several
         inputs: the gradient of a loss by the elements, where ``upstream`` is that by the result.
         All are whole arrays of PyTorch or JAX: the inputs of one rank, ``result`` and
-        ``upstream`` with the folded axes of extent 1 (several results are attributes,
-        ``result.mean``); what is returned broadcasts to the folded shape, in a tuple for
-        several inputs.  Parameters named ``xp`` (the module ``torch`` or ``jax.numpy``),
-        ``axis`` (the folded axes) and ``count`` are filled when asked for.  By default the
-        gradient is derived, where ``combine`` treats each field by itself as a sum, product,
-        minimum or maximum.
+        ``upstream`` with the folded axes of extent 1, or of the elements' shape if there is a
+        ``spread`` (several results are attributes, ``result.mean``); what is returned broadcasts
+        to the elements' shape, in a tuple for several inputs.  Parameters named ``xp`` (the
+        module ``torch`` or ``jax.numpy``), ``axis`` (the folded axes), ``count`` and ``where``
+        (which elements are folded, None for all) are filled when asked for.  By default the
+        gradient is derived, where there is no ``spread`` and ``combine`` treats each field by
+        itself as a sum, product, minimum or maximum.
 
     Raises
     ------

@@ -62,6 +62,8 @@ def reducer_gradient(reducer: Reducer, f: Fold, library: Library) -> tuple[Any, 
     """
     if reducer.gradient is not None:
         return _given(reducer, reducer.gradient, f)
+    if reducer.spread is not None:
+        raise _no_gradient(reducer, "its spread makes results of the elements too")
     if any("complex" in str(x.dtype) for x in f.inputs):
         raise _no_gradient(reducer, "its elements are complex")
     try:
@@ -83,8 +85,15 @@ def _no_gradient(reducer: Reducer, reason: str) -> ReducerError:
 
 def _given(reducer: Reducer, function: Callable[..., Any], f: Fold) -> tuple[Any, ...]:
     """Call the author's own gradient."""
-    extra = {"xp": f.xp, "axis": f.axes, "count": f.count}
+    extra = {"xp": f.xp, "axis": f.axes, "count": f.count, "where": f.mask}
     wanted = inspect.signature(function).parameters
+    if reducer.spread is not None and f.mask is not None and "where" not in wanted:
+        raise ReducerError(
+            f"gradient of reducer {reducer.name!r} takes no where, but where= was given: elements "
+            "that are not folded have results too.",
+            code="R130",
+            hint="Let the gradient take where: which elements are folded, None for all.",
+        )
     names = result_names(reducer)
     result, upstream = (
         values[0] if names == ("",) else SimpleNamespace(**dict(zip(names, values, strict=True)))

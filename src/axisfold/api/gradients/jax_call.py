@@ -109,9 +109,7 @@ def _fold(text: str, *arrays: Any) -> tuple[Any, ...]:
     found = outcome(text, tuple(x.dtype.name for x in arrays))
     own = arrays[:-1] if found.request.is_masked else arrays
     shape = jnp.broadcast_shapes(*(x.shape for x in own))
-    axes = normalize_axes(found.request.axis, len(shape))
-    keepdims = found.request.keepdims
-    kept = [1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes]
+    kept = found.result_shape(shape, keepdims=found.request.keepdims)
     shapes = [jax.ShapeDtypeStruct(kept, _dtype(d)) for d in found.dtypes]
 
     def on_host(*operands: Any) -> Any:

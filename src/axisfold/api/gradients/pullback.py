@@ -66,7 +66,7 @@ def pull_back(
     axes = tuple(sorted(normalize_axes(outcome.request.axis, len(shape))))
     aligned = [_of_rank(x, len(shape)) for x in inputs]
     mask = None if mask is None else _of_rank(mask, len(shape))
-    kept = [1 if axis in axes else n for axis, n in enumerate(shape)]
+    kept = outcome.result_shape(shape, keepdims=True)
     totals: list[Any] = [None] * len(inputs)
     first = 0
     for item, width in zip(outcome.request.items, outcome.widths, strict=True):
@@ -92,13 +92,16 @@ def pull_back(
 
 def _of_item(item: Item, fold: Fold, min_count: int, library: Library) -> tuple[Any, ...]:
     """Return the gradients of one item: 0 for what is not folded, or too few to have a result."""
+    is_spread = False
     match item.reduction:
         case Row(name=name):
             fold = GRADIENTS[name].seen_by(fold)
             found = GRADIENTS[name].rule(fold)
         case Reducer() as reducer:
             found = reducer_gradient(reducer, fold, library)
-    if fold.mask is not None:
+            is_spread = reducer.spread is not None
+    # A spread has results for the elements that are not folded.
+    if fold.mask is not None and not is_spread:
         found = tuple(fold.xp.where(fold.mask, g, 0) for g in found)
     if not min_count:
         return found

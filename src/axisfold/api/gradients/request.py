@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from axisfold.api import dispatch
-from axisfold.api.arguments import member_of, resolve_row, wanted_dtype
+from axisfold.api.arguments import member_of, normalize_axes, resolve_row, wanted_dtype
 from axisfold.api.catalog import Row
 from axisfold.api.finish import packed_names
 from axisfold.api.options import Item, Operands, Request
@@ -88,6 +88,8 @@ class Outcome:
         How many results each item has.
     packed
         Names of the fields of the tuple that the caller gets; None for an array.
+    is_spread
+        Whether the results have the elements' shape.
     """
 
     request: Request
@@ -95,6 +97,16 @@ class Outcome:
     dtypes: tuple[DType, ...]
     widths: tuple[int, ...]
     packed: tuple[str, ...] | None
+    is_spread: bool
+
+    def result_shape(self, shape: Sequence[Any], *, keepdims: bool) -> tuple[Any, ...]:
+        """Return the extents of the results for elements of a shape; extents may be symbols."""
+        if self.is_spread:
+            return tuple(shape)
+        axes = normalize_axes(self.request.axis, len(shape))
+        return tuple(
+            1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -111,6 +123,7 @@ def outcome(text: str, dtypes: tuple[str, ...]) -> Outcome:
         tuple(r.dtype for r in traced.results),
         traced.widths,
         packed_names(request, traced.results),
+        traced.is_spread,
     )
 
 

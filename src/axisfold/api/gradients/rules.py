@@ -11,6 +11,7 @@ Where a derivative does not exist, the rules choose:
   became the result among them (as ``torch.amax``);
 - prod: each element's gradient is the product of the others, also with zeros among them;
 - logsumexp: 0 for a row of −inf; elements at +inf share evenly;
+- log_softmax: the shares of a row of −inf are 0, as those of logsumexp;
 - std at 0 and norms at 0: 0;
 - elements that ``where=`` or a nan-form leaves out: 0.
 """
@@ -42,7 +43,8 @@ class Fold:
     mask
         Which elements were folded, None for all.
     results, upstream
-        Results and the loss's gradients by them, folded axes with extent 1.
+        Results and the loss's gradients by them, folded axes with extent 1; those of a spread
+        have the elements' shape.
     options
         Numbers that the reduction was given, by name.
     initial

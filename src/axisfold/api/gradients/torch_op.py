@@ -18,8 +18,7 @@ from torch.autograd.forward_ad import _set_fwd_grad_enabled
 from torch.autograd.function import _SingleLevelFunction
 
 from axisfold.api import dispatch
-from axisfold.api.arguments import normalize_axes
-from axisfold.api.catalog import CATALOG
+from axisfold.api.arguments import normalize_axes, resolve_row
 from axisfold.api.catalog.parameters import parse_signature
 from axisfold.api.gradients.pullback import needs_of, pull_back
 from axisfold.api.gradients.request import (
@@ -128,7 +127,7 @@ def compile_fold(
 
 @torch.compiler.assume_constant_result
 def _positions(name: str) -> tuple[str, ...]:
-    return parse_signature(CATALOG[name].signature)[0]
+    return parse_signature(resolve_row(name).signature)[0]
 
 
 @torch.compiler.assume_constant_result
@@ -144,7 +143,7 @@ def _named_text(
     # The tensors themselves do not matter, but that they are there does.
     options.update({"where": _PRESENT} if is_masked else {})
     options.update({"weights": _PRESENT} if has_weights else {})
-    request, operands = named_call(CATALOG[name], (), axis, keepdims, options)
+    request, operands = named_call(resolve_row(name), (), axis, keepdims, options)
     check_out(operands)
     return encode(request, initial_of(operands))
 
@@ -194,9 +193,7 @@ def _fake(inputs: list[Any], request: str) -> list[Any]:
     found = _outcome(inputs, request)
     own = inputs[:-1] if found.request.is_masked else inputs
     shape = torch.broadcast_shapes(*(x.shape for x in own))
-    axes = normalize_axes(found.request.axis, len(shape))
-    keepdims = found.request.keepdims
-    kept = [1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes]
+    kept = found.result_shape(shape, keepdims=found.request.keepdims)
     dtypes = found.dtypes
     if found.request.dtype is None:
         elements = [parse(_name(x.dtype)) for x in own]
