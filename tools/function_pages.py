@@ -9,13 +9,15 @@ import sys
 import textwrap
 
 import axisfold
-from axisfold.api.arguments import item_of, member_of
-from axisfold.api.catalog import CATALOG, PARAMETERS, Row
+from axisfold.api.arguments import member_of
+from axisfold.api.catalog import CATALOG, PARAMETERS, SPREADS, Row
 from axisfold.api.check.states import States
+from axisfold.api.options import Item
 from axisfold.dtypes import SUPPORTED, DType
 from axisfold.ir.expr import Binary, Call, Compare, Select
 from axisfold.ir.walk import post_order
 
+ROWS = CATALOG | SPREADS
 # Dtypes that stand for all: their kind is what the rules look at.
 SHOWN = ("bool", "int32", "uint8", "float16", "float32", "float64", "complex64", "complex128")
 
@@ -23,7 +25,7 @@ SHOWN = ("bool", "int32", "uint8", "float16", "float32", "float64", "complex64",
 def states_of(row: Row, dtype: DType) -> States:
     """Return the states that a reduction keeps for elements of a dtype."""
     inputs = len(row.make().input_names)
-    return States(member_of(item_of(row.name), [dtype], None), [dtype] * inputs)
+    return States(member_of(Item(row), [dtype], None), [dtype] * inputs)
 
 
 def operations(states: States) -> int:
@@ -82,9 +84,10 @@ def cost(row: Row) -> str:
     """Return what a fold costs."""
     states = states_of(row, SUPPORTED["float64"])
     size = sum(v.dtype.itemsize for v in states.traced.combiner.lhs)
+    written = ", and one write of its size" if states.traced.is_spread else ""
     return (
-        f"One read of the input, whatever its strides; no copy of it. A state takes {size} bytes, "
-        f"and one more float64 element {operations(states)} operations."
+        f"One read of the input{written}, whatever its strides; no copy of it. A state takes "
+        f"{size} bytes, and one more float64 element {operations(states)} operations."
     )
 
 
@@ -135,7 +138,7 @@ The result's dtype is {row.result.text}.
 def index() -> str:
     """Return the page that lists all functions."""
     lines = ["| function | what it computes | formula | NumPy's name |", "|---|---|---|---|"]
-    for row in CATALOG.values():
+    for row in ROWS.values():
         name = code(row.numpy_name) if row.numpy_name else ""
         lines.append(
             f"| [{row.name}]({row.name}.md) | {row.summary} | {code(row.formula)} | {name} |"
@@ -153,7 +156,7 @@ see [patterns and reducers](../reducers.md).
 
 def main() -> int:
     """Print the page of the function that is named; return the exit status."""
-    row = CATALOG.get(sys.argv[1] if len(sys.argv) > 1 else "")
+    row = ROWS.get(sys.argv[1] if len(sys.argv) > 1 else "")
     print(index() if row is None else page(row))
     return 0
 

@@ -30,7 +30,7 @@ PAGES = {
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the functions into the navigation."""
-    functions = [f"functions/{name}.md" for name in function_pages.CATALOG]
+    functions = [f"functions/{name}.md" for name in function_pages.ROWS]
     for entry in config.nav or []:
         if "Functions" in entry:
             entry["Functions"] = ["functions/index.md", *functions]
@@ -40,7 +40,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, those of other folders, and the files that pages link to."""
     added = {"functions/index.md": function_pages.index()}
-    for name, row in function_pages.CATALOG.items():
+    for name, row in function_pages.ROWS.items():
         added[f"functions/{name}.md"] = function_pages.page(row)
     for source, uri in PAGES.items():
         added[uri] = (ROOT / source).read_text(encoding="utf-8")

@@ -52,6 +52,13 @@ def test_prints_a_matrix_in_full(command, npy, data):
     assert np.array_equal(shown, data.max(axis=0))
 
 
+def test_prints_results_of_the_inputs_shape(command, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[1.0, 1.0], [0.0, -800.0]]))
+    out = command("fold", tmp_path / "x.npy", "--op", "softmax", "--axis", "1").out
+    rows = [line.split() for line in out.splitlines()[3:]]
+    assert rows == [["0", "0.5", "0.5"], ["1", "1.0", "0.0"]]
+
+
 def test_prints_a_large_result_as_a_summary(command, tmp_path):
     np.save(tmp_path / "x.npy", np.arange(200.0).reshape(100, 2))
     line = command("fold", tmp_path / "x.npy", "--op", "max", "--axis", "1").out.splitlines()[-1]

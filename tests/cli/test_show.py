@@ -103,6 +103,13 @@ def test_refused(refused, args, message):
     assert refused("show", "--op", "sum", *args).startswith(message)
 
 
+def test_softmax_has_the_shape_of_its_input(command, refused):
+    args = ("show", "--op", "softmax", "--shape", "4,8", "--axis", "1")
+    assert "result = te.compute((n0, m0), " in command(*args, "--only", "te").out
+    message = "--style and --threads are about results of folds, and these have the input's shape."
+    assert refused(*args, "--target", "sim", "--threads", "4").startswith(message)
+
+
 def test_min_of_nothing_is_refused(refused):
     assert refused("show", "--op", "min", "--shape", "0").startswith("min of no elements")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import axisfold
-from axisfold.api.catalog import CATALOG
+from axisfold.api.catalog import CATALOG, SPREADS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,9 +30,9 @@ def test_every_page_is_in_the_navigation(hooks):
     assert listed == pages | set(hooks.PAGES.values())
 
 
-@pytest.mark.parametrize("name", CATALOG)
+@pytest.mark.parametrize("name", [*CATALOG, *SPREADS])
 def test_pages_of_functions(name, hooks):
-    page = hooks.function_pages.page(CATALOG[name])
+    page = hooks.function_pages.page(hooks.function_pages.ROWS[name])
     (example,) = re.findall(r"^```pycon\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     test = doctest.DocTestParser().get_doctest(example, {}, name, None, 0)
     assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
@@ -53,6 +53,9 @@ def test_a_page_of_a_function_says_what_is_accumulated(hooks):
     assert "| complex64 | [D301](../errors.md) | |" in hooks.function_pages.page(
         CATALOG["logsumexp"]
     )
+    assert "\nOne read of the input, whatever its strides; no copy of it. " in page
+    spread = hooks.function_pages.page(SPREADS["softmax"])
+    assert "\nOne read of the input, and one write of its size, whatever its strides; " in spread
 
 
 @pytest.mark.parametrize(

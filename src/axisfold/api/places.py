@@ -10,7 +10,7 @@ from typing import Any
 
 from axisfold.api import functions
 from axisfold.api.arguments import item_of
-from axisfold.api.catalog import CATALOG
+from axisfold.api.catalog import CATALOG, SPREADS
 from axisfold.api.device import target_of
 from axisfold.api.dispatch import fold
 from axisfold.api.fold import Layout
@@ -23,6 +23,8 @@ from axisfold.interop.libraries import BY_NAME
 from axisfold.interop.views import HOST, Library, View
 from axisfold.plan.planner import HOST as HOST_TARGET
 from axisfold.target import Target
+
+_ROWS = CATALOG | SPREADS
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,8 @@ def request_of(
     KeywordError
         ``A340``: an argument that there is not.
     """
-    if isinstance(reducer, str) and reducer in CATALOG:
-        return named_call(CATALOG[reducer], (), axis, keepdims, options)
+    if isinstance(reducer, str) and reducer in _ROWS:
+        return named_call(_ROWS[reducer], (), axis, keepdims, options)
     unknown = next((name for name in options if name != "dtype"), None)
     if unknown is not None:
         raise KeywordError(
@@ -117,7 +119,7 @@ def call_of(
     reducer: Any, arrays: Sequence[Any], axis: Any, keepdims: Any, options: dict[str, Any]
 ) -> Callable[[], Any]:
     """Return the call that a user would write."""
-    if isinstance(reducer, str) and reducer in CATALOG:
+    if isinstance(reducer, str) and reducer in _ROWS:
         function = getattr(functions, reducer)
         return partial(function, arrays[0], axis=axis, keepdims=keepdims, **options)
     x = arrays[0] if len(arrays) == 1 else tuple(arrays)

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import typer
 
 import axisfold
-from axisfold.api.catalog import CATALOG
+from axisfold.api.catalog import CATALOG, SPREADS
 from axisfold.api.explain_text import report
 from axisfold.cli.errors import CommandError, one_line
 from axisfold.cli.files import check_output, open_array, write_results
@@ -28,7 +28,7 @@ from axisfold.passes.teams import STYLES
 # The root of what typer raises for wrong options; its module differs between typer's releases.
 UsageProblem: Final[type[Exception]] = typer.BadParameter.__mro__[2]
 
-OPERATIONS: Final = ", ".join(CATALOG)
+OPERATIONS: Final = ", ".join([*CATALOG, *SPREADS])
 
 app = typer.Typer(
     name="axisfold",

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from axisfold.api.catalog import CATALOG
+from axisfold.api.catalog import CATALOG, SPREADS
 from axisfold.cli.errors import CommandError
 
 
 def parse_ops(text: str) -> list[str]:
     """Return the operations named in ``mean,var``."""
     names = [name.strip() for name in text.split(",")]
+    rows = CATALOG | SPREADS
     for name in names:
-        if name not in CATALOG:
-            known = ", ".join(CATALOG)
+        if name not in rows:
+            known = ", ".join(rows)
             raise CommandError(f"--op {text!r}: unknown operation {name!r}. Use {known}.")
     return names
 

@@ -47,6 +47,11 @@ def by_threads(planned: Planned, threads: int | None, style: str | None) -> Plan
     """Return another plan of a fold: a block for each result, whose threads combine in a style."""
     if style is not None and style not in STYLES:
         raise CommandError(f"--style {style!r} is no style. Use {', '.join(STYLES)}.")
+    if planned.traced.is_spread:
+        raise CommandError(
+            "--style and --threads are about results of folds, and these have the input's shape. "
+            "Leave them away."
+        )
     if threads is None:
         folded = prod(axis.extent for axis in planned.problem.reduced)
         threads = min(1 << max(folded - 1, 1).bit_length(), MOST_THREADS)
