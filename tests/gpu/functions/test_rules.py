@@ -7,7 +7,7 @@ import pytest
 from fold_support import agree, elements, expected
 
 import axisfold
-from axisfold.api import device
+from axisfold.api.launches import forget
 from axisfold.plan import planner
 
 pytestmark = pytest.mark.gpu
@@ -32,7 +32,7 @@ CASES = {
 @pytest.fixture(autouse=True)
 def _plan_anew(monkeypatch):
     monkeypatch.setattr(planner, "_plans", {})
-    monkeypatch.setattr(device, "_launches", {})
+    forget()
 
 
 @pytest.mark.parametrize("rule", CASES)
