@@ -5,7 +5,8 @@ PYTHON ?= python3
 PYTEST_ARGS ?= -n 2
 VENV := .venv
 BIN := $(VENV)/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+# Modules are compiled when first imported: most of the large packages never are.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
