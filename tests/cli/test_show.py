@@ -42,11 +42,11 @@ def test_machine_code(command):
     ("options", "rule"),
     [
         (("--axis", "1"), "row"),
-        (("--axis", "0"), "column"),
+        (("--axis", "0"), "column_parts"),
         (("--axis", "0", "--layout", "F"), "row"),
-        (("--axis", "1", "--layout", "F"), "column"),
-        (("--axis", "0,1"), "full"),
-        ((), "full"),
+        (("--axis", "1", "--layout", "F"), "column_parts"),
+        (("--axis", "0,1"), "long_row"),
+        ((), "long_row"),
     ],
 )
 def test_the_rule_follows_axis_and_layout(command, options, rule):

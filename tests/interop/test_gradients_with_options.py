@@ -105,6 +105,7 @@ def test_reducers():
     assert gradcheck(f, x)
 
 
+@pytest.mark.slow
 def test_compiled_and_batched():
     def f(x, mask, weights):
         r = axisfold.fold(x, ["sum", PRODUCT_OF_SUMS], axis=0, where=mask)

@@ -41,6 +41,7 @@ def test_jit_and_grad(name):
     close(jax.jit(both)(x)[1], jax.grad(squared(right, axis))(x))
 
 
+@pytest.mark.slow
 def test_vmap():
     x = rand(3, 4, 5)
     own, right = axisfold.logsumexp, REFERENCES["logsumexp"]
@@ -61,6 +62,7 @@ def test_vmap_of_several_inputs():
         close(a, b)
 
 
+@pytest.mark.slow
 def test_second_derivatives():
     x = rand(2, 3)
     own = jax.jacrev(jax.grad(axisfold.norm))(x)
@@ -80,6 +82,7 @@ def test_named_tuples_and_indices():
     close(gradient, x == x.min(0))
 
 
+@pytest.mark.slow
 def test_complex_gradients_follow_jax():
     x = (rand(2, 3) + 1j * rand(3, 3)[:2]).astype("complex64")
     own = jax.grad(lambda x: jnp.abs(axisfold.prod(x)))(x)

@@ -64,4 +64,5 @@ def by_threads(planned: Planned, threads: int | None, style: str | None) -> Plan
         found, kept=len(problem.kept), reduced=len(problem.reduced), gpu=GpuClass("row")
     )
     plan = make_plan(planned.traced, layout, SIM, rule)
+    _ = plan.compiled  # now, so that what does not fit is refused before anything is printed
     return replace(planned, plan=plan, problem=problem)
