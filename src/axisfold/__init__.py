@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from axisfold import te
+    from axisfold import array_api, te
     from axisfold.api.check.reducer import check_reducer
     from axisfold.api.dispatch import fold
     from axisfold.api.explain import explain
@@ -85,18 +85,21 @@ _HOMES: Final = {
     "Reducer": "axisfold.api.reducers",
 }  # fmt: skip
 
+_MODULES: Final = ("array_api", "te")
+
 __all__ = [
     "ArraySpec", "AxisfoldError", "Explanation", "Function", "Reducer", "all", "any", "argmax",
-    "argmin", "average", "build", "check_reducer", "config", "count_nonzero", "explain", "fold",
-    "highest", "include_dir", "log_softmax", "logsumexp", "lower", "lowest", "max", "mean", "min",
-    "minmax", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd",
-    "nansum", "nanvar", "norm", "prod", "ptp", "softmax", "std", "sum", "te", "tune", "var",
+    "argmin", "array_api", "average", "build", "check_reducer", "config", "count_nonzero",
+    "explain", "fold", "highest", "include_dir", "log_softmax", "logsumexp", "lower", "lowest",
+    "max", "mean", "min", "minmax", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin",
+    "nanprod", "nanstd", "nansum", "nanvar", "norm", "prod", "ptp", "softmax", "std", "sum", "te",
+    "tune", "var",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name == "te":
-        return importlib.import_module("axisfold.te")
+    if name in _MODULES:
+        return importlib.import_module(f"axisfold.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'axisfold' has no attribute {name!r}")
