@@ -166,7 +166,8 @@ def _default(request: Request, place: Place) -> Planned:
     """Return the plan with the defaults, whatever was found before."""
     planned = plan_request(request, place.arrays, library=place.library)
     plan = planned.plan
-    rule = next(r for r in rules_of(plan.target) if r.name == plan.rule.name)
+    rules = rules_of(plan.target, is_spread=planned.traced.is_spread)
+    rule = next(r for r in rules if r.name == plan.rule.name)
     return replace(planned, plan=make_plan(planned.traced, plan.layout, rule=rule))
 
 

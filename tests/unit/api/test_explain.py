@@ -81,8 +81,11 @@ def test_what_is_measured_is_consistent():
 
 @pytest.mark.parametrize(
     ("op", "options"),
-    [("var", {"correction": 1}), ("any", {}), (["mean", "max"], {}), ("sum", {"initial": 3})],
-)
+    [
+        ("var", {"correction": 1}), ("any", {}), (["mean", "max"], {}), ("sum", {"initial": 3}),
+        ("softmax", {"empty": "zero"}),
+    ],
+)  # fmt: skip
 def test_an_array_is_made_to_measure(op, options):
     spec = ArraySpec((50, 60), "float32", order="F")
     e = explain(spec, op, axis=0, measure=True, repeats=2, **options)

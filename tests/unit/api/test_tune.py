@@ -220,3 +220,9 @@ def test_device_arrays_are_refused(monkeypatch):
     with pytest.raises(UnsupportedError) as caught:
         tune(X, "sum")
     assert caught.value.code == "X112"
+
+
+def test_a_result_of_the_inputs_shape():
+    found = tune(X, "softmax", axis=1, progress_bar=False)
+    assert "rule tiled_row_elements: 0 candidates" in str(found)
+    assert found.values == {}
