@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for all tests: every program is verified after every pass; golden files."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -19,17 +20,19 @@ def pytest_addoption(parser):
     parser.addoption(
         "--schedules",
         type=int,
-        default=500,
+        default=300,
         help="how many random schedules tests/property/test_random_schedules.py makes",
     )
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _verify_after_every_pass():
+def _verify_after_every_pass(tmp_path_factory):
     from axisfold.config import config
 
     config.verify = True
-    config.cache_dir = None  # nothing is left in the user's home
+    # Nothing is left in the user's home; what one worker has compiled, others load.
+    folder = tmp_path_factory.getbasetemp()
+    config.cache_dir = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "cache"
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ _STEPS: Final = {
 }  # fmt: skip
 # Names of size classes, of CPUs.
 _RUNS: Final = ("row", "long", "shallow", "deep")
-_OUTPUTS: Final = ("few", "many")
+_OUTPUTS: Final = ("thin", "few", "many")
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ RULES: Final = (
     ),
     Rule(
         "narrow_column",
-        lambda c, t: _is_column(c, t) and _is_narrow(t),
+        lambda c, t: _is_column(c, t) and _is_narrow(t) and c.outputs != "thin",
         "the kept axis is contiguous and sums of a few rows fit a narrower dtype: a vector holds "
         "more columns, and is widened once for each tile",
         columns.tiled_column,
@@ -144,7 +144,7 @@ RULES: Final = (
     ),
     Rule(
         "tiled_column",
-        lambda c, t: _is_column(c, t) and _has_tiles(t),
+        lambda c, t: _is_column(c, t) and _has_tiles(t) and c.outputs != "thin",
         "the kept axis is contiguous and the reducer has a form for short runs: plain vector "
         "reductions pass over a few rows of a tile of columns, which stay in cache",
         columns.tiled_column,
@@ -161,7 +161,7 @@ RULES: Final = (
     ),
     Rule(
         "column_parts",
-        lambda c, t: _is_column(c, t) and c.run == "deep" and c.outputs == "few",
+        lambda c, t: _is_column(c, t) and c.run == "deep" and c.outputs != "many",
         "the kept axis is contiguous, and there are many more rows than columns: threads share "
         "parts of the rows, each folded into a tile of states in cache, and fold the parts",
         columns.column_parts,

@@ -17,6 +17,8 @@ DEEP: Final = 2048
 # Columns of a tile, and tiles that are enough for all threads.
 TILE: Final = 8192
 ENOUGH: Final = 16
+# Fewer columns than this do not fill the vectors of a tile.
+THIN: Final = 64
 
 
 def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
@@ -36,4 +38,6 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
     if last <= SHALLOW:
         return "shallow", ""
     tiles = math.prod(a.extent for a in others) * math.ceil(inner.extent / TILE)
-    return "deep", "few" if tiles < ENOUGH and last >= DEEP else "many"
+    if tiles >= ENOUGH or last < DEEP:
+        return "deep", "many"
+    return "deep", "thin" if inner.extent < THIN else "few"

@@ -11,6 +11,7 @@ import pytest
 
 import axisfold
 from axisfold.api.launches import forget, launches
+from axisfold.config import config
 from axisfold.plan import planner
 from axisfold.tensor.reducer import Reducer
 
@@ -27,6 +28,7 @@ def plans(monkeypatch):
 
     monkeypatch.setattr(planner, "make_plan", noted)
     monkeypatch.setattr(planner, "_plans", {})
+    monkeypatch.setattr(config, "cache_dir", None)
     forget()
     return made
 
