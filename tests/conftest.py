@@ -20,7 +20,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--schedules",
         type=int,
-        default=300,
+        default=150,
         help="how many random schedules tests/property/test_random_schedules.py makes",
     )
 

@@ -133,6 +133,7 @@ def test_a_wrapped_namespace_of_tensors():
     assert not hasattr(xp, "__array_api_version__")
 
 
+@pytest.mark.slow
 def test_compiled_graphs_hold_the_functions():
     torch = pytest.importorskip("torch")
 

@@ -44,6 +44,7 @@ def test_gradients(name):
     assert gradgradcheck(lambda t: f(t, axis=axis), x)
 
 
+@pytest.mark.slow
 def test_half_precision():
     x, upstream = rand(4, 9).bfloat16().requires_grad_(), rand(4, 9).bfloat16()
     y = axisfold.log_softmax(x, 1)
@@ -62,6 +63,7 @@ def test_rows_of_negative_infinity_that_are_zero_have_no_gradient():
     assert found.tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+@pytest.mark.slow
 def test_both_in_one_fold():
     x = rand(3, 4).requires_grad_()
     assert gradcheck(lambda t: tuple(axisfold.fold(t, ["softmax", "log_softmax"], axis=0)), x)

@@ -65,7 +65,7 @@ def has_a_slice_of_nan(x, axis):
 
 @pytest.mark.parametrize("name", [name for name in CATALOG if not name.startswith("nan")])
 @given(call=calls(), dtype=st.sampled_from(DTYPES))
-@settings(NUMERIC, max_examples=5)
+@settings(NUMERIC, max_examples=3)
 def test_random_arrays(name, call, dtype):
     shape, axis, keepdims, layout, flavour, seed = call
     reduce_and_check(name, make_array(shape, dtype, layout, flavour, seed), axis, keepdims)
