@@ -98,8 +98,7 @@ class _Lanes:
                 return build.seq(*(self.stmt(s, mask) for s in stmt.body))
             case Let():
                 value = self.expr(stmt.value, mask)
-                if value.dtype.lanes == 1:
-                    return rebuild(stmt, [value, self.stmt(stmt.body, mask)])
+                # A body is written twice where it has a tail: each has a variable of its own.
                 name = Var(stmt.var.name, value.dtype)
                 self.vectors[stmt.var] = name
                 return Let(name, value, self.stmt(stmt.body, mask))
