@@ -144,7 +144,7 @@ class _Lanes:
         if stmt.otherwise is None:
             is_guard = build.bare(stmt.condition) is not stmt.condition
             ends = self.ends(condition) if is_guard and mask is None else None
-            if ends is None:
+            if ends is None or build.is_const(ends[1], False):  # no vector is whole
                 return then
             # Most vectors of a tail are whole ones, and masked loads of bytes are slow.
             return If(ends[1], self.stmt(stmt.then, None), If(ends[0], then))
