@@ -114,7 +114,7 @@ def results_of_llvm(calls):
     """Return the outputs that LLVM's code writes, for each call; a kernel is compiled once."""
     functions = {}
     for kernel in {c.kernel.name: c.kernel for c in calls}.values():
-        functions[kernel.name] = Compiled(kernel, kernel).entry
+        functions[kernel.name] = Compiled(kernel).entry
     return [call.made(functions[call.kernel.name]) for call in calls]
 
 
