@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 # Modules are compiled when first imported: most of the large packages never are.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 
+# Tests start many processes: none should compile its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test lint types imports size check format docs site clean distclean
