@@ -125,6 +125,16 @@ def subscript(array: str, index: Code) -> Code:
     return Code(f"{array}[{index.text}]")
 
 
+def digits(value: float) -> str:
+    """Return a number that is not negative: in decimal where that is short, else hexadecimal."""
+    if value < 1e6 and (value * 1024).is_integer():
+        text = repr(value)
+        if len(text) <= 9:
+            return text
+    mantissa, exponent = value.hex().split("p")
+    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}p{exponent}"
+
+
 class Names:
     """Makes names legal and unique, block by block.
 

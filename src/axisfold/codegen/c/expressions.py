@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from axisfold.codegen.arithmetic import binary
 from axisfold.codegen.c import arithmetic
 from axisfold.codegen.c.helpers import Helpers
 from axisfold.codegen.c.spelling import value_type
@@ -47,7 +48,8 @@ class Expressions(Context):
             case Cast():
                 return arithmetic.emit_cast(helpers, node, args[0])
             case Binary():
-                return arithmetic.emit_binary(helpers, node, args[0], args[1], is_plain=is_plain)
+                a, b = args
+                return binary(helpers, node, a, b, is_plain=is_plain, kind=value_type)
             case Compare():
                 return arithmetic.emit_compare(helpers, node, args[0], args[1])
             case Not():

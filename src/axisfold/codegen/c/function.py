@@ -12,18 +12,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from axisfold.analysis.simplify import simplify
 from axisfold.codegen.c.expressions import Expressions
 from axisfold.codegen.c.helpers import Helpers
 from axisfold.codegen.c.lanes import scalarize_lanes
 from axisfold.codegen.c.scan import bytewise_buffers, loaded_buffers, partly_started, stored_buffers
-from axisfold.codegen.c.spelling import RESERVED, memory_type, value_type
+from axisfold.codegen.c.spelling import RESERVED, memory_type
 from axisfold.codegen.c.usage import usage
+from axisfold.codegen.control import Control
 from axisfold.codegen.signature import scalar_parameters
 from axisfold.codegen.text import Code, Lines, Names, cast, legal_name, subscript
-from axisfold.codegen.writing import Writing
 from axisfold.errors import InternalError
-from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Const, Expr
 from axisfold.ir.stmt import (
@@ -45,9 +43,6 @@ from axisfold.ir.stmt import (
 )
 from axisfold.ir.walk import uses
 
-# Longer ends of loops are computed once, before the loop.
-_LONG_END = 24
-
 
 def symbol(kernel: Kernel) -> str:
     """Return the name of a kernel's C function; a word that C knows gets a prefix."""
@@ -60,7 +55,7 @@ def emit_kernel(kernel: Kernel) -> str:
     return _Function(kernel).text()
 
 
-class _Function:
+class _Function(Control[Expressions]):
     """Emits one kernel."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -135,7 +130,7 @@ class _Function:
             case Allocate():
                 self.allocate(stmt, is_top=is_top)
             case Let():
-                self.let(stmt)
+                self.let(stmt, is_top=is_top)
             case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
@@ -155,54 +150,10 @@ class _Function:
                 # Rounds that follow each other may share the memory.
                 self.allocate(Allocate(allocation.buffer, replace(loop, body=allocation.body)))
                 return
-        x, lines = self.x, self.lines
-        low = self._named(loop, "start", x.bound(loop.min))
-        end = x.bound(build.binary("add", loop.min, loop.extent))
-        end = self._named(loop, "end", end)
+        start, end = self.ends(loop)
         if loop.kind == "parallel":
-            lines.comment(f"{loop.kind}: the rounds do not depend on each other")
-        outer = x.bounds
-        with self.names.block():
-            var = self.names.fresh(loop.var.name)
-            x.declare_counter(loop.var, var, extent=loop.extent)
-            x.bounds = outer.extended(loop.var, loop.min, loop.extent)
-            with lines.block(f"for (int64_t {var} = {low}; {var} < {end}; ++{var})"):
-                if loop.stop is not None:
-                    with lines.block(f"if ({x.value(loop.stop)})"):
-                        lines.emit("break;")
-                self.stmt(loop.body)
-        x.bounds = outer
-
-    def _named(self, loop: For, what: str, code: Code) -> Code:
-        """Compute an end of a loop before it, unless it is short."""
-        if "(" not in code.text and len(code.text) <= _LONG_END:
-            return code
-        name = self.names.fresh(f"{loop.var.name}.{what}")
-        self.lines.assign(f"const int64_t {name}", code)
-        return Code(name)
-
-    def branch(self, stmt: If) -> None:
-        lines, bare = self.lines, build.bare(stmt.condition)
-        if bare is stmt.condition:
-            condition = self.x.value(bare)
-        else:
-            if build.is_const(simplify(bare, self.x.bounds), True):
-                self.stmt(stmt.then)
-                return
-            condition = self.x.bound(bare)
-            lines.comment("tail")
-        lines.emit(f"if ({condition}) {{")
-        self._inside(stmt.then)
-        if stmt.otherwise is not None:
-            lines.emit("} else {")
-            self._inside(stmt.otherwise)
-        lines.emit("}")
-
-    def _inside(self, stmt: Stmt) -> None:
-        self.lines.depth += 1
-        with self.names.block():
-            self.stmt(stmt)
-        self.lines.depth -= 1
+            self.lines.comment(f"{loop.kind}: the rounds do not depend on each other")
+        self.rounds(loop, start, end)
 
     def store(self, stmt: Store) -> None:
         x, buffer, dtype = self.x, stmt.buffer, stmt.buffer.dtype
@@ -216,20 +167,9 @@ class _Function:
             value = cast("unsigned char", value)
         self.lines.assign(subscript(x.pointers[buffer], index).text, value)
 
-    def let(self, stmt: Let) -> None:
-        """Name values; names that follow each other share what they compute on the way."""
-        chain = [stmt]
-        while isinstance(chain[-1].body, Let):
-            chain.append(chain[-1].body)
-        writing = Writing(self.x, *(named.value for named in chain))
-        for named in chain:
-            value = writing.code(named.value)
-            name = self.names.fresh(named.var.name)
-            self.x.variables[named.var] = name
-            self.lines.assign(f"const {value_type(named.var.dtype)} {name}", value)
-            if not uses(named.body, {named.var}):
-                self.lines.emit(f"(void){name};")
-        self.stmt(chain[-1].body)
+    def after_name(self, stmt: Let, name: str) -> Sequence[str]:
+        """Tell compilers that a name without use is no mistake."""
+        return () if uses(stmt.body, {stmt.var}) else (f"(void){name};",)
 
     def allocate(self, stmt: Allocate, *, is_top: bool = False) -> None:
         """Put small local memory on the stack, everything else on the heap."""

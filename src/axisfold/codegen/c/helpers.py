@@ -48,6 +48,10 @@ class Helpers:
         self._define(name, _OF_ONE_DTYPE.get(name) or _OPERATIONS[kind], dtype)
         return call(name, *args)
 
+    def extreme(self, name: str, dtype: DType, a: Code, b: Code) -> Code:
+        """Return a call of ``minimum`` or ``maximum``."""
+        return self.call(name, dtype, a, b)
+
     def to_integer(self, source: DType, target: DType, value: Code) -> Code:
         """Return the saturating conversion of a float to an integer."""
         source = FLOAT32 if source.bits == 16 else source

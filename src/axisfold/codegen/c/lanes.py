@@ -14,25 +14,15 @@ The program means the same and has scalars only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from axisfold.codegen.lane import lane_of, lanes_are_separate
 from axisfold.dtypes import INT64, DType
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Facts
 from axisfold.ir.expr import (
-    Binary,
-    Broadcast,
-    Call,
-    Cast,
-    Compare,
     Expr,
-    IfThenElse,
     Load,
     Node,
-    Not,
-    Ramp,
-    Select,
     Var,
 )
 from axisfold.ir.stmt import (
@@ -52,7 +42,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, post_order, rebuild
+from axisfold.ir.walk import children, rebuild
 
 
 def scalarize_lanes(kernel: Kernel) -> Kernel:
@@ -97,7 +87,7 @@ class _Scalarizer:
         if lanes == 1:
             return stmt
         lane = _lane()
-        if not self._is_separate(stmt):
+        if not lanes_are_separate(stmt):
             array = _array(f"{stmt.buffer.name}.new", stmt.value.dtype)
             fill = self.loop(lane, lanes, Store(array, lane, self.at(stmt.value, lane)))
             after = _lane()
@@ -114,74 +104,13 @@ class _Scalarizer:
     def loop(self, lane: Var, lanes: int, body: Stmt) -> Stmt:
         return For(lane, build.const(0, INT64), build.const(lanes, INT64), "serial", body)
 
-    def _is_separate(self, stmt: Store) -> bool:
-        """Whether no lane reads what another lane writes.
-
-        Buffers do not overlap, and elements of one buffer at the store's own index are the lane's
-        own, as no output has two elements in one place.
-        """
-        own = isinstance(stmt.index, Ramp) and not build.is_const(stmt.index.stride, 0)
-        parts = [stmt.value] if stmt.mask is None else [stmt.value, stmt.mask]
-        return all(
-            own and node.index == stmt.index
-            for part in parts
-            for node in post_order(part)
-            if isinstance(node, Load) and node.buffer is stmt.buffer
-        )
-
     def at(self, root: Expr, lane: Var, mask: Expr | None = None) -> Expr:
-        """Return one lane of an expression, which is evaluated only where ``mask`` holds."""
-        known = [] if mask is None else build.conjuncts(mask)
-        done: dict[int, Expr] = {}
-        for node in post_order(root):
-            if isinstance(node, Expr):
-                parts = [done[id(c)] for c in children(node)]
-                done[id(node)] = self._node(node, parts, lane, known)
-        return done[id(root)]
-
-    def _node(self, node: Expr, parts: Sequence[Expr], lane: Var, known: Sequence[Expr]) -> Expr:
-        if node.dtype.lanes == 1:
-            return node
-        match node:
-            case Var():
-                return Load(self.arrays[node], lane)
-            case Ramp():
-                step = build.binary("mul", _cast(lane, parts[1].dtype), parts[1])
-                return build.binary("add", parts[0], step)
-            case Broadcast():
-                return parts[0]
-            case Cast():
-                return build.cast(node.dtype.element, parts[0])
-            case Binary():
-                return Binary(node.op, parts[0], parts[1])
-            case Compare():
-                return Compare(node.op, parts[0], parts[1])
-            case Not():
-                return Not(parts[0])
-            case Select() | IfThenElse():
-                return type(node)(parts[0], parts[1], parts[2])
-            case Call():
-                return Call(node.name, tuple(parts), node.dtype.element)
-            case Load():
-                return _read(node, parts, known)
-            case _:
-                raise InternalError(f"{type(node).__name__} is no node of a device program")
-
-
-def _read(node: Load, parts: Sequence[Expr], known: Sequence[Expr]) -> Expr:
-    """Return a lane of a load, its mask tested unless that is known to hold."""
-    read = Load(node.buffer, parts[0], None, node.align)
-    if node.mask is None or all(c in known for c in build.conjuncts(node.mask)):
-        return read
-    return IfThenElse(parts[1], read, build.const(False if read.dtype.is_bool else 0, read.dtype))
+        """Return one lane of an expression, as :func:`lane_of` does."""
+        return lane_of(root, lane, self.arrays, mask=mask)
 
 
 def _lane() -> Var:
     return Var("lane", INT64)
-
-
-def _cast(lane: Var, dtype: DType) -> Expr:
-    return build.cast(dtype, lane)
 
 
 def _array(name: str, dtype: DType) -> Buffer:

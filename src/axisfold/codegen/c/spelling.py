@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from axisfold.codegen.text import Binding, Code
+from axisfold.codegen.text import Binding, Code, digits
 from axisfold.dtypes import DType, Scalar, highest, lowest
 
 
@@ -57,19 +57,9 @@ def _float(value: float, dtype: DType) -> Code:
     if math.isinf(value):
         text = "INFINITY"
     else:
-        text = _digits(abs(value)) + ("" if dtype.bits == 64 else "f")
+        text = digits(abs(value)) + ("" if dtype.bits == 64 else "f")
     is_negative = math.copysign(1.0, value) < 0
     return Code(f"-{text}", Binding.PREFIX) if is_negative else Code(text)
-
-
-def _digits(value: float) -> str:
-    """Return a decimal number where a short one is exact, else a hexadecimal one."""
-    if value < 1e6 and (value * 1024).is_integer():
-        text = repr(value)
-        if len(text) <= 9:
-            return text
-    mantissa, exponent = value.hex().split("p")
-    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}p{exponent}"
 
 
 def is_limit(value: Scalar, dtype: DType) -> bool:

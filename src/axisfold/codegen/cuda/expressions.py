@@ -6,7 +6,7 @@ from __future__ import annotations
 from axisfold.codegen.cuda import arithmetic
 from axisfold.codegen.cuda.helpers import Helpers
 from axisfold.codegen.cuda.lanes import Move
-from axisfold.codegen.cuda.spelling import WIDEST, is_half, memory_type, piece_type, value_type
+from axisfold.codegen.cuda.spelling import WIDEST, memory_type, piece_type, value_type
 from axisfold.codegen.text import (
     Code,
     Lines,
@@ -84,7 +84,7 @@ class Expressions(Context):
         """Return the value of an element in memory."""
         if node.dtype.is_bool:
             return infix("!=", element, Code("0"))
-        return self.helpers.half("value", node.dtype, element) if is_half(node.dtype) else element
+        return self.helpers.half("value", node.dtype, element) if node.dtype.is_half else element
 
     def declare_local(self, buffer: Buffer, count: int, *, is_moved: bool) -> None:
         """Append the declaration of registers."""
@@ -140,7 +140,7 @@ class Expressions(Context):
 
     def _put(self, stmt: Store, index: Code, value: Code) -> None:
         buffer, element = stmt.buffer, self._element(stmt, index)
-        if is_half(buffer.dtype) and buffer not in self.values:
+        if buffer.dtype.is_half and buffer not in self.values:
             value = self.helpers.half_bits(buffer.dtype, value)
         if buffer in self.bytewise and not _is_aligned(stmt):
             stored = self.helpers.call("store", buffer.dtype, prefix("&", element), value)

@@ -21,23 +21,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from axisfold.codegen.cuda.spelling import WIDEST
+from axisfold.codegen.lane import lane_of, lanes_are_separate
 from axisfold.dtypes import INT32, DType
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
-    Binary,
     Broadcast,
-    Call,
-    Cast,
-    Compare,
     Expr,
     IfThenElse,
     Load,
     Node,
-    Not,
     Ramp,
-    Select,
     Var,
 )
 from axisfold.ir.stmt import Allocate, For, If, Let, Seq, Stmt, Store
@@ -189,7 +184,7 @@ class _Lanes:
         return inside
 
     def _written(self, stmt: Store, wide: dict[Load, Buffer]) -> Stmt:
-        if self._is_separate(stmt):
+        if lanes_are_separate(stmt):
             return self._scattered(stmt, lambda lane: self.at(stmt.value, lane, wide, stmt.mask))
         array = _array(f"{stmt.buffer.name}.value", stmt.value.dtype)
         fill = _loop([stmt.value], lambda i: Store(array, i, self.at(stmt.value, i, wide)))
@@ -197,64 +192,22 @@ class _Lanes:
 
     def _scattered(self, stmt: Store, value_of: Callable[[Var], Expr]) -> Stmt:
         def body(lane: Var) -> Stmt:
-            index = self.at(stmt.index, lane, {})
+            index = self.at(stmt.index, lane)
             value = value_of(lane)
             one = Store(stmt.buffer, index, value, None, stmt.align, stmt.cache)
-            return one if stmt.mask is None else If(self.at(stmt.mask, lane, {}), one)
+            return one if stmt.mask is None else If(self.at(stmt.mask, lane), one)
 
         return _loop([Load(stmt.buffer, stmt.index)], body)
 
-    def _is_separate(self, stmt: Store) -> bool:
-        """Whether no lane reads what another lane writes."""
-        own = isinstance(stmt.index, Ramp) and not build.is_const(stmt.index.stride, 0)
-        parts = [stmt.value] if stmt.mask is None else [stmt.value, stmt.mask]
-        return all(
-            own and node.index == stmt.index
-            for part in parts
-            for node in post_order(part)
-            if isinstance(node, Load) and node.buffer is stmt.buffer
-        )
-
-    def at(self, root: Expr, lane: Var, wide: dict[Load, Buffer], mask: Expr | None = None) -> Expr:
-        """Return one lane of an expression, which is evaluated only where ``mask`` holds."""
-        known = [] if mask is None else build.conjuncts(mask)
-        done: dict[int, Expr] = {}
-        for node in post_order(root):
-            if isinstance(node, Expr):
-                parts = [done[id(c)] for c in children(node)]
-                if isinstance(node, Load) and node in wide:
-                    done[id(node)] = Load(wide[node], lane)
-                else:
-                    done[id(node)] = self._node(node, parts, lane, known)
-        return done[id(root)]
-
-    def _node(self, node: Expr, parts: list[Expr], lane: Var, known: Sequence[Expr]) -> Expr:
-        if node.dtype.lanes == 1:
-            return node
-        match node:
-            case Var():
-                return Load(self.arrays[node], lane)
-            case Ramp():
-                step = build.binary("mul", build.cast(parts[1].dtype, lane), parts[1])
-                return build.binary("add", parts[0], step)
-            case Broadcast():
-                return parts[0]
-            case Cast():
-                return build.cast(node.dtype.element, parts[0])
-            case Binary():
-                return Binary(node.op, parts[0], parts[1])
-            case Compare():
-                return Compare(node.op, parts[0], parts[1])
-            case Not():
-                return Not(parts[0])
-            case Select() | IfThenElse():
-                return type(node)(parts[0], parts[1], parts[2])
-            case Call():
-                return Call(node.name, tuple(parts), node.dtype.element)
-            case Load():
-                return _read(node, parts, known)
-            case _:
-                raise InternalError(f"{type(node).__name__} is no node of a device program")
+    def at(
+        self,
+        root: Expr,
+        lane: Var,
+        wide: dict[Load, Buffer] | None = None,
+        mask: Expr | None = None,
+    ) -> Expr:
+        """Return one lane of an expression, as :func:`lane_of` does."""
+        return lane_of(root, lane, self.arrays, mask=mask, fetched=wide)
 
 
 def _evaluated(root: Expr) -> list[Expr]:
@@ -267,14 +220,6 @@ def _evaluated(root: Expr) -> list[Expr]:
         below = [node.condition] if isinstance(node, IfThenElse) else children(node)
         waiting += [c for c in below if isinstance(c, Expr)]
     return found[::-1]
-
-
-def _read(node: Load, parts: Sequence[Expr], known: Sequence[Expr]) -> Expr:
-    """Return a lane of a load, its mask tested unless that is known to hold."""
-    read = Load(node.buffer, parts[0], None, node.align, node.cache)
-    if node.mask is None or all(c in known for c in build.conjuncts(node.mask)):
-        return read
-    return IfThenElse(parts[1], read, build.const(False if read.dtype.is_bool else 0, read.dtype))
 
 
 def _where(mask: Expr | None, stmt: Stmt) -> Stmt:

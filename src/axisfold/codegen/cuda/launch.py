@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from axisfold.analysis.bounds import Bounds
-from axisfold.analysis.simplify import simplify
+from axisfold.codegen.control import Control
 from axisfold.codegen.cuda.expressions import Expressions, pointer_to
 from axisfold.codegen.cuda.helpers import Helpers
 from axisfold.codegen.cuda.lanes import move_of, moved_registers, split_lanes
 from axisfold.codegen.cuda.shape import BlockShape
 from axisfold.codegen.cuda.spelling import RESERVED, memory_type, value_type
 from axisfold.codegen.text import Code, Lines, Names, call, cast
-from axisfold.codegen.writing import Writing
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -39,8 +38,6 @@ from axisfold.ir.stmt import (
 from axisfold.ir.walk import post_order, uses
 from axisfold.passes.narrow_indices import hardware_extent
 
-# Longer ends of loops are computed once, before the loop.
-_LONG_END = 24
 # A loop over the elements of registers is written out up to this many rounds.
 _MOST_UNROLLED = 256
 
@@ -73,7 +70,7 @@ def emit_launch(
     return _Launch(launch, symbol, parameters, inputs, bounds, helpers).text()
 
 
-class _Launch:
+class _Launch(Control[Expressions]):
     """Writes one function."""
 
     def __init__(
@@ -219,25 +216,12 @@ class _Launch:
             self.computing = written
 
     def loop(self, loop: For) -> None:
-        x, lines = self.x, self.lines
-        low = self._named(loop, "start", x.bound(loop.min))
-        end = self._named(loop, "end", x.bound(build.binary("add", loop.min, loop.extent)))
-        kind = value_type(loop.var.dtype)
+        start, end = self.ends(loop)
         if loop.kind == "unrolled" or self._indexes_registers(loop):
-            lines.emit("#pragma unroll")
+            self.lines.emit("#pragma unroll")
         elif loop.kind == "rolled":
-            lines.emit("#pragma unroll 1")
-        outer = x.bounds
-        with self.names.block():
-            var = self.names.fresh(loop.var.name)
-            x.declare_counter(loop.var, var, extent=loop.extent)
-            x.bounds = outer.extended(loop.var, loop.min, loop.extent)
-            with lines.block(f"for ({kind} {var} = {low}; {var} < {end}; ++{var})"):
-                if loop.stop is not None:
-                    with lines.block(f"if ({x.value(loop.stop)})"):
-                        lines.emit("break;")
-                self.stmt(loop.body)
-        x.bounds = outer
+            self.lines.emit("#pragma unroll 1")
+        self.rounds(loop, start, end)
 
     def _indexes_registers(self, loop: For) -> bool:
         """Whether registers are chosen by a loop's variable: only constants can choose one."""
@@ -252,50 +236,6 @@ class _Launch:
                 for n in post_order(loop.body)
             )
         )
-
-    def _named(self, loop: For, what: str, code: Code) -> Code:
-        """Compute an end of a loop before it, unless it is short."""
-        if "(" not in code.text and len(code.text) <= _LONG_END:
-            return code
-        name = self.names.fresh(f"{loop.var.name}.{what}")
-        self.lines.assign(f"const {value_type(loop.var.dtype)} {name}", code)
-        return Code(name)
-
-    def branch(self, stmt: If) -> None:
-        lines, bare = self.lines, build.bare(stmt.condition)
-        if bare is stmt.condition:
-            condition = self.x.value(bare)
-        else:
-            if build.is_const(simplify(bare, self.x.bounds), True):
-                self.stmt(stmt.then)
-                return
-            condition = self.x.bound(bare)
-            lines.comment("tail")
-        lines.emit(f"if ({condition}) {{")
-        self._inside(stmt.then)
-        if stmt.otherwise is not None:
-            lines.emit("} else {")
-            self._inside(stmt.otherwise)
-        lines.emit("}")
-
-    def _inside(self, stmt: Stmt) -> None:
-        self.lines.depth += 1
-        with self.names.block():
-            self.stmt(stmt)
-        self.lines.depth -= 1
-
-    def let(self, stmt: Let, *, is_top: bool) -> None:
-        """Name values; names that follow each other share what they compute on the way."""
-        chain = [stmt]
-        while isinstance(chain[-1].body, Let):
-            chain.append(chain[-1].body)
-        writing = Writing(self.x, *(named.value for named in chain))
-        for named in chain:
-            value = writing.code(named.value)
-            name = self.names.fresh(named.var.name)
-            self.x.variables[named.var] = name
-            self.lines.assign(f"const {value_type(named.var.dtype)} {name}", value)
-        self.stmt(chain[-1].body, is_top=is_top)
 
     def allocate(self, stmt: Allocate, *, is_top: bool) -> None:
         """Place memory: registers, or a part of the block's shared memory."""

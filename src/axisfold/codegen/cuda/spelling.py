@@ -6,10 +6,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from axisfold.codegen.text import Binding, Code
+from axisfold.codegen.text import Binding, Code, digits
 from axisfold.dtypes import DType, Scalar, lowest
 
-HALF: Final = 16
 # Bytes of the widest access of a thread.
 WIDEST: Final = 16
 
@@ -23,11 +22,6 @@ TYPEDEFS: Final = (
     "typedef unsigned long long u64;",
 )
 _PIECES: Final = {2: "u16", 4: "u32", 8: "uint2", 16: "uint4"}
-
-
-def is_half(dtype: DType) -> bool:
-    """Whether values are computed in float and kept as 16 bits."""
-    return dtype.is_float and dtype.bits == HALF
 
 
 def half_name(dtype: DType) -> str:
@@ -44,7 +38,7 @@ def value_type(dtype: DType) -> str:
 
 def memory_type(dtype: DType) -> str:
     """Return the type of an element in memory; a truth value is a byte that is not 0."""
-    if is_half(dtype):
+    if dtype.is_half:
         return "u16"
     return "u8" if dtype.is_bool else value_type(dtype)
 
@@ -61,7 +55,7 @@ def piece_type(size: int) -> str:
 
 def suffix(dtype: DType) -> str:
     """Return the short name of a dtype, ``f32``."""
-    if is_half(dtype):
+    if dtype.is_half:
         return half_name(dtype)
     return f"{'u' if dtype.is_bool else dtype.kind[0]}{dtype.bits}"
 
@@ -91,19 +85,9 @@ def _float(value: float, dtype: DType) -> Code:
     if math.isinf(value):
         text = "INFINITY_F64" if dtype.bits == 64 else "INFINITY_F32"
     else:
-        text = _digits(abs(value)) + ("" if dtype.bits == 64 else "f")
+        text = digits(abs(value)) + ("" if dtype.bits == 64 else "f")
     is_negative = math.copysign(1.0, value) < 0
     return Code(f"-{text}", Binding.PREFIX) if is_negative else Code(text)
-
-
-def _digits(value: float) -> str:
-    """Return a decimal number where a short one is exact, else a hexadecimal one."""
-    if value < 1e6 and (value * 1024).is_integer():
-        text = repr(value)
-        if len(text) <= 9:
-            return text
-    mantissa, exponent = value.hex().split("p")
-    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}p{exponent}"
 
 
 _KEYWORDS: Final = """
