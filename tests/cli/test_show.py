@@ -43,8 +43,8 @@ def test_machine_code(command):
     [
         (("--axis", "1"), "row"),
         (("--axis", "0"), "column_parts"),
-        (("--axis", "0", "--layout", "F"), "row"),
-        (("--axis", "1", "--layout", "F"), "column_parts"),
+        (("--axis", "0", "--order", "F"), "row"),
+        (("--axis", "1", "--order", "F"), "column_parts"),
         (("--axis", "0,1"), "long_row"),
         ((), "long_row"),
     ],
@@ -88,7 +88,7 @@ def test_c_source(command):
     [
         (("--shape", "3,x"), "--shape '3,x' is not extents such as 4096,4096."),
         (("--shape", "3,-1"), "--shape '3,-1': extent -1 is negative."),
-        (("--shape", "3", "--layout", "X"), "--layout 'X' is not an order. Use C or F."),
+        (("--shape", "3", "--order", "X"), "--order 'X' is not an order. Use C or F."),
         (("--shape", "3", "--only", "x"), "--only 'x' is no section. Use te, schedule, ir, device"),
         (("--shape", "3", "--target", "metal"), "target 'metal' is not available in this release."),
         (("--shape", "3", "--dtype", "object"), "dtype object is not supported"),

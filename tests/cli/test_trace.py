@@ -61,7 +61,7 @@ def test_the_planners_own_schedule(command):
 
 
 @pytest.mark.parametrize("op", ["mean", "argmax", "var", "min,max", "norm"])
-@pytest.mark.parametrize("more", [("--axis", "0", "--layout", "F"), ("--dtype", "complex64")])
+@pytest.mark.parametrize("more", [("--axis", "0", "--order", "F"), ("--dtype", "complex64")])
 def test_operations(command, op, more):
     if "complex64" in more and op in ("argmax", "min,max"):
         op = "mean,prod"

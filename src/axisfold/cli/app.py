@@ -42,6 +42,11 @@ AxisOption = Annotated[
     str | None,
     typer.Option("--axis", help="Folded axes, such as 0 or 0,1 or -1.", show_default="all"),
 ]
+ShapeOption = Annotated[str, typer.Option("--shape", help="Such as 4096,4096.")]
+DtypeOption = Annotated[str, typer.Option("--dtype", help="Dtype of the elements.")]
+OrderOption = Annotated[
+    str, typer.Option("--order", help="Order in memory: C, or F for Fortran's.")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -82,10 +87,9 @@ def fold(
 ) -> None:
     """Fold an array from a file; several operations read it once."""
     try:
-        names, axes = parse_ops(op), parse_axis(axis)
+        names, axes, given = parse_ops(op), parse_axis(axis), _given(op)
         array = open_array(file, member)
         target = None if output is None else check_output(output, array.source, len(names))
-        given = names if len(names) > 1 else names[0]
         result = axisfold.fold(array.data, given, axis=axes, keepdims=keepdims, dtype=dtype)
         results = result._asdict() if len(names) > 1 else {names[0]: result}
         if target is not None:
@@ -98,12 +102,10 @@ def fold(
 @app.command()
 def show(
     op: Op,
-    shape: Annotated[str, typer.Option("--shape", help="Such as 4096,4096.")],
-    dtype: Annotated[str, typer.Option("--dtype", help="Dtype of the elements.")] = "float64",
+    shape: ShapeOption,
+    dtype: DtypeOption = "float64",
     axis: AxisOption = None,
-    layout: Annotated[
-        str, typer.Option("--layout", help="Order in memory: C, or F for Fortran's.")
-    ] = "C",
+    order: OrderOption = "C",
     target: Annotated[
         str, typer.Option("--target", help="What to compile for: llvm, c, cuda or sim.")
     ] = "llvm",
@@ -129,12 +131,12 @@ def show(
     """Show how a reduction is computed: plan, te, schedule, loops, device program and source."""
     try:
         extents = parse_shape(shape)
-        planned = plan_of_shape(parse_ops(op), extents, dtype, parse_axis(axis), layout, target)
+        planned = plan_of_shape(parse_ops(op), extents, dtype, parse_axis(axis), order, target)
         check_options(target, only, style=style, threads=threads, trace=trace, output=output)
         if style is not None or threads is not None:
             planned = by_threads(planned, threads, style)
         if trace:
-            print_trace(trace_of(planned, extents, dtype, layout), output)
+            print_trace(trace_of(planned, extents, dtype, order), output)
         else:
             print_sections(make_console(), planned.plan, target, only)
     except (AxisfoldError, CommandError, MemoryError) as error:
@@ -144,12 +146,10 @@ def show(
 @app.command()
 def explain(
     op: Op,
-    shape: Annotated[str, typer.Option("--shape", help="Such as 4096,4096.")],
-    dtype: Annotated[str, typer.Option("--dtype", help="Dtype of the elements.")] = "float64",
+    shape: ShapeOption,
+    dtype: DtypeOption = "float64",
     axis: AxisOption = None,
-    order: Annotated[
-        str, typer.Option("--order", help="Order in memory: C, or F for Fortran's.")
-    ] = "C",
+    order: OrderOption = "C",
     target: Annotated[
         str, typer.Option("--target", help="llvm, c, sim, cuda or 'cuda -arch=sm_80'.")
     ] = "llvm",
@@ -164,10 +164,8 @@ def explain(
     """Explain a reduction: rule and reason, program, bytes, and how fast it could be."""
     try:
         spec = axisfold.ArraySpec(parse_shape(shape), dtype, order=order)
-        names = parse_ops(op)
-        given = names if len(names) > 1 else names[0]
         found = axisfold.explain(
-            spec, given, parse_axis(axis), target=target, measure=measure, refresh=refresh
+            spec, _given(op), parse_axis(axis), target=target, measure=measure, refresh=refresh
         )
         make_console().out(report(found, full=full), end="", highlight=False)
     except (AxisfoldError, CommandError, MemoryError) as error:
@@ -177,12 +175,10 @@ def explain(
 @app.command()
 def tune(
     op: Op,
-    shape: Annotated[str, typer.Option("--shape", help="Such as 4096,4096.")],
-    dtype: Annotated[str, typer.Option("--dtype", help="Dtype of the elements.")] = "float64",
+    shape: ShapeOption,
+    dtype: DtypeOption = "float64",
     axis: AxisOption = None,
-    order: Annotated[
-        str, typer.Option("--order", help="Order in memory: C, or F for Fortran's.")
-    ] = "C",
+    order: OrderOption = "C",
     seconds: Annotated[
         float, typer.Option("--seconds", help="Begin no candidate after this time.")
     ] = 60.0,
@@ -190,12 +186,16 @@ def tune(
     """Search the fastest parameters for a layout class by measuring, and keep the winner."""
     try:
         spec = axisfold.ArraySpec(parse_shape(shape), dtype, order=order)
-        names = parse_ops(op)
-        given = names if len(names) > 1 else names[0]
-        found = axisfold.tune(spec, given, parse_axis(axis), seconds=seconds)
+        found = axisfold.tune(spec, _given(op), parse_axis(axis), seconds=seconds)
         make_console().out(str(found), end="", highlight=False)
     except (AxisfoldError, CommandError, MemoryError) as error:
         raise typer.Exit(_report(error)) from error
+
+
+def _given(op: str) -> str | list[str]:
+    """Return what the functions take for one reduction or several."""
+    names = parse_ops(op)
+    return names if len(names) > 1 else names[0]
 
 
 def _report(error: BaseException) -> int:

@@ -30,14 +30,14 @@ def plan_of_shape(
     shape: tuple[int, ...],
     dtype: str,
     axis: int | tuple[int, ...] | None,
-    layout: str,
+    order: str,
     target: str,
 ) -> Planned:
     """Return the plan for arrays of a shape, dtype and order; no such array is made."""
-    if layout not in ("C", "F"):
-        raise CommandError(f"--layout {layout!r} is not an order. Use C or F.")
+    if order not in ("C", "F"):
+        raise CommandError(f"--order {order!r} is not an order. Use C or F.")
     chosen_target = parse_target(target)
-    like = ArraySpec(shape, dtype, order=layout)
+    like = ArraySpec(shape, dtype, order=order)
     goal = chosen_target if chosen_target.has_threads else HOST
     items = tuple(item_of(op) for op in ops)
     return plan_request(Request("fold", items, axis=axis), [like], goal)

@@ -52,7 +52,7 @@ def check_options(
     check_place(output)
 
 
-def trace_of(planned: Planned, shape: tuple[int, ...], dtype: str, layout: str) -> sim.Trace:
+def trace_of(planned: Planned, shape: tuple[int, ...], dtype: str, order: str) -> sim.Trace:
     """Run a plan on small numbers of a shape, dtype and order."""
     if prod(shape) > MOST_ELEMENTS:
         raise CommandError(
@@ -61,7 +61,7 @@ def trace_of(planned: Planned, shape: tuple[int, ...], dtype: str, layout: str) 
         )
     numbers = np.arange(prod(shape)) % 7
     element = parse(dtype).to_numpy()
-    array = numbers.astype(element).reshape(shape, order="F" if layout == "F" else "C")
+    array = numbers.astype(element).reshape(shape, order="F" if order == "F" else "C")
     program = planned.plan.compiled.device
     return sim.trace(program, _arguments(planned, array), scalar_values(planned, program))
 
