@@ -23,7 +23,7 @@ from axisfold.ir.stmt import Kernel
 from axisfold.plan.canonical import Inner, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import HOST, Plan, plan
-from axisfold.plan.sizes_cpu import cpu_sizes
+from axisfold.plan.sizes_cpu import cpu_sizes, cpu_width
 from axisfold.plan.sizes_gpu import Inputs, classify, with_lanes
 from axisfold.target import Target
 from axisfold.tensor.float8 import Float8, element_of, value_dtype
@@ -139,7 +139,7 @@ def plan_fold(
     itemsizes = [d.itemsize for d in dtypes]
     kind, steps = problem.inner(itemsizes)
     steps = tuple(_part_step(s, d, target) for d, s in zip(dtypes, steps, strict=True))
-    sizes, gpu = ("", ""), None
+    sizes, gpu, width = ("", ""), None, 0
     if target.has_threads:
         of = Inputs(
             tuple(itemsizes),
@@ -150,7 +150,8 @@ def plan_fold(
         problem = with_lanes(problem, kind, gpu.axis_lanes)
     else:
         sizes = cpu_sizes(problem, kind)
-    layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu)
+        width = 0 if traced.is_spread else cpu_width(problem, kind, steps)
+    layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu, width)
     if traced.is_spread:
         reduced = frozenset()
         kept = tuple(axis for axis, extent in enumerate(shape) if extent != 1)

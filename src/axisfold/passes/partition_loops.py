@@ -109,7 +109,7 @@ class _Partition(StmtRewriter):
         guards = [
             g
             for g in _guards(loop.body, _Found(build.TRUE, inside, moving))
-            if not uses(g.condition, g.serial)
+            if not _is_split_inside(g)
         ]
         edges = {
             g.condition: e for g in guards if (e := _edge(loop.var, g, may_hold=False)) is not None
@@ -171,8 +171,17 @@ def _copies(stmt: Stmt) -> int:
 def _is_split(loop: For) -> bool:
     guards = _guards(loop.body, _Found(build.TRUE, Bounds()))
     return loop.kind in _SPLIT and any(
-        uses(g.condition, {loop.var}) and not uses(g.condition, g.serial) for g in guards
+        uses(g.condition, {loop.var}) and not _is_split_inside(g) for g in guards
     )
+
+
+def _is_split_inside(found: _Found) -> bool:
+    """Return whether a serial loop further inside can be split at a guard."""
+    condition = build.bare(found.condition)
+    inner = [v for v in found.serial if uses(condition, frozenset({v}))]
+    if not inner or not isinstance(condition, Compare):
+        return bool(inner)
+    return any(linear_form(condition.b - condition.a, {v}) is not None for v in inner)
 
 
 def _stores(stmt: Stmt) -> int:

@@ -88,7 +88,7 @@ class Composer:
             layouts = tuple(self._result_strides(count) for count in counts)
         else:
             results = self.finalize(state, initial, "result", values).outputs
-            layouts = tuple(() if count == 1 else None for count in counts)
+            layouts = tuple(() if count == 1 else self._interleaved(count) for count in counts)
         return Graph(
             inputs,
             initial,
@@ -265,25 +265,29 @@ class Composer:
     def _strides(self, position: int, rank: int, itemsize: int) -> list[Expr]:
         """Return the strides of an operand, with the step of the innermost axis if it is known."""
         strides: list[Expr] = [Var(f"s{position}_{axis}", INT64) for axis in range(rank)]
-        inner, step = self._innermost(rank), self.layout.inner_steps[position]
+        inner, step = self.layout.innermost, self.layout.inner_steps[position]
         if step != "any":
             own = {"unit": 1, "two": 2, "zero": 0}[step] * itemsize
             strides[inner] = build.const(own, INT64)
             if self.layout.lanes > 1:
                 strides[inner - 1] = build.const(own * self.layout.lanes, INT64)
+            if self.layout.width:
+                strides[self.layout.outside] = build.const(own * self.layout.width, INT64)
             if self.layout.gpu is not None and self.layout.gpu.is_narrow:
                 strides[-1] = build.const(own * self.layout.gpu.fixed[0], INT64)
         return strides
 
-    def _innermost(self, rank: int) -> int:
-        return self.layout.kept - 1 if self.layout.inner_kind == "kept" else rank - 1
+    def _interleaved(self, parts: int) -> tuple[Expr, ...] | None:
+        """Return the strides of one of several components; None where they are arguments."""
+        is_constant = self.layout.kept == 1 and bool(self.layout.constants()[0])
+        return (build.const(parts, INT64),) if is_constant else None
 
     def _result_strides(self, parts: int) -> tuple[Expr, ...]:
         """Return the strides of one of the ``parts`` components of a result as the inputs are."""
         rank = self.layout.kept + self.layout.reduced
         strides: list[Expr] = [Var(f"s_{axis}", INT64) for axis in range(rank)]
         if self.layout.inner_steps[-1] in ("unit", "two"):
-            strides[self._innermost(rank)] = build.const(parts, INT64)
+            strides[self.layout.innermost] = build.const(parts, INT64)
         return tuple(strides)
 
     def index_strides(self) -> Tensor | None:

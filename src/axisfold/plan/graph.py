@@ -29,6 +29,9 @@ class LayoutClass:
         CPUs tell apart (:func:`axisfold.plan.sizes_cpu.cpu_sizes`).
     gpu
         What a GPU needs beside; None for CPUs.
+    width
+        The constant extent of a short innermost axis that the next axis continues, so that memory
+        is one run of it; 0 where it is an argument (CPUs).
     """
 
     kept: int
@@ -38,11 +41,25 @@ class LayoutClass:
     run: str = ""
     outputs: str = ""
     gpu: GpuClass | None = None
+    width: int = 0
 
     def constants(self) -> tuple[int, ...]:
         """Return for each axis its constant extent, 0 where it is an argument."""
         known = self.gpu.fixed if self.gpu is not None else ()
-        return (*(0,) * (self.kept + self.reduced - len(known)), *known)
+        rank = self.kept + self.reduced
+        if self.width:
+            return tuple(self.width if axis == self.innermost else 0 for axis in range(rank))
+        return (*(0,) * (rank - len(known)), *known)
+
+    @property
+    def innermost(self) -> int:
+        """Position of the innermost axis among the kept and folded ones."""
+        return self.kept - 1 if self.inner_kind == "kept" else self.kept + self.reduced - 1
+
+    @property
+    def outside(self) -> int:
+        """Position of the axis that an innermost one of constant extent continues."""
+        return self.kept + self.reduced - 1 if self.inner_kind == "kept" else self.kept - 1
 
     @property
     def lanes(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from axisfold.plan import rules_cpu_columns as columns
+from axisfold.plan import rules_cpu_narrow as narrow
 from axisfold.plan import rules_cpu_rows as rows
 from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.plan.rule import Rule
@@ -133,6 +134,16 @@ RULES: Final = (
         "partial states in registers; threads share the rows",
         rows.rows,
         parameters={"rows": _FEW},
+    ),
+    Rule(
+        "few_columns",
+        lambda c, t: (
+            _is_column(c, t) and c.width > 0 and (not _has_tiles(t) or c.outputs == "thin")
+        ),
+        "a few columns are kept and memory is one run of rows: lanes stand for the elements of a "
+        "few rows side by side, which fill whole vectors, and are folded by rows at the end",
+        narrow.few_columns,
+        parameters={"parts": (4, 16, 64), "streams": _FEW},
     ),
     Rule(
         "narrow_column",

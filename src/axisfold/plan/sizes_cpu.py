@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
-from axisfold.plan.canonical import Problem
+from axisfold.plan.canonical import Inner, Problem
 
 # Rows with this many elements are shared by threads, in chunks that several streams read.
 LONG_ROW: Final = 1 << 18
@@ -19,6 +20,8 @@ TILE: Final = 8192
 ENOUGH: Final = 16
 # Fewer columns than this do not fill the vectors of a tile.
 THIN: Final = 64
+# Elements from which on a short innermost axis, of up to THIN elements, is worth a kernel.
+LARGE: Final = 1 << 15
 
 
 def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
@@ -41,3 +44,27 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
     if tiles >= ENOUGH or last < DEEP:
         return "deep", "many"
     return "deep", "thin" if inner.extent < THIN else "few"
+
+
+def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
+    """Return the constant extent of the innermost axis, 0 where it stays an argument.
+
+    A short axis is worth a kernel of its own where memory is one run of it and the array is large.
+
+    Parameters
+    ----------
+    problem, kind
+        As :func:`cpu_sizes` has them.
+    steps
+        How each input steps along the innermost axis.
+    """
+    if not problem.kept or not set(steps) <= {"unit", "two"}:
+        return 0
+    inner, outer = problem.kept[-1], problem.reduced[-1]
+    if kind == "reduced":
+        inner, outer = outer, inner
+    elif outer.extent <= SHALLOW:
+        return 0
+    size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
+    is_run = all(o == inner.extent * i for o, i in zip(outer.strides, inner.strides, strict=True))
+    return inner.extent if is_run and inner.extent <= THIN and size >= LARGE else 0
