@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import axisfold as af
+from axisfold.api.arguments import item_of, member_of
+from axisfold.api.check.kernels import Plans
+from axisfold.api.check.states import States
 from axisfold.config import config
+from axisfold.dtypes import parse
 
 RNG = np.random.default_rng(5)
 
@@ -28,6 +32,31 @@ def test_variance_far_from_zero(columns):
     for axis, view in ((0, x), (1, np.ascontiguousarray(x.T))):
         want = np.var(x.astype("f8"), axis=0)
         np.testing.assert_allclose(af.var(view, axis=axis), want, rtol=1e-3)
+
+
+INFINITE = ([np.inf], [1, np.inf], [-np.inf, 2, 3], [np.inf, np.inf])
+
+
+def states_of(name, dtype):
+    return States(member_of(item_of(name), [parse(dtype)], None), [parse(dtype)])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "complex64"])
+def test_an_infinity_has_no_variance(dtype):
+    states = states_of("var", dtype)
+    for values in INFINITE:
+        merged = states.results(states.fold(states.lift([np.array(values, dtype)])), len(values))
+        assert np.isnan(merged["var"]).all()
+
+
+def test_an_infinity_has_no_variance_by_any_rule():
+    kernels = Plans(states_of("var", "float32"))
+    for rule, kernel in kernels.by_rule().items():
+        for values in INFINITE:
+            rows = np.ones((kernel.arrangement.rows or 1, 37), "f4")
+            rows[:, -len(values) :] = values
+            found = kernels.run(kernel, [kernel.arrangement.view(rows)])
+            assert np.isnan(found["var"]).all(), (rule, values)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -85,14 +114,13 @@ def test_the_same_bits_by_any_number_of_threads():
     before = config.threads
     seen = set()
     try:
-        for threads in (1, 2, 8):
+        for threads in (1, *range(1, 9), 8):
             config.threads = threads
-            for _ in range(2):
-                results = [
-                    *(af.fold(x, ["sum", "var", "argmax"], axis=a) for a in (None, 0, 1)),
-                    (af.sum(x, where=mask), af.norm(x, 3), af.logsumexp(x)),
-                ]
-                seen.add(b"".join(np.asarray(r).tobytes() for group in results for r in group))
+            results = [
+                *(af.fold(x, ["sum", "var", "argmax"], axis=a) for a in (None, 0, 1)),
+                (af.sum(x, where=mask), af.norm(x, 3), af.logsumexp(x)),
+            ]
+            seen.add(b"".join(np.asarray(r).tobytes() for group in results for r in group))
     finally:
         config.threads = before
     assert len(seen) == 1

@@ -109,6 +109,9 @@ def test_least_counts(axis):
     )
     assert np.isnan(af.sum(np.ones(3), min_count=4))
     assert af.sum(np.ones(3), min_count=3) == 3
+    assert af.nansum(np.ones((2, 3), int), axis=1, min_count=3).tolist() == [3, 3]
+    with pytest.raises(af.errors.DTypeError, match="D303"):
+        af.sum(np.ones(3, int), where=np.ones(3, bool), min_count=3)
 
 
 def test_several_reducers_with_every_option():

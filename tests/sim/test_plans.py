@@ -141,6 +141,15 @@ def test_special_values(name):
         assert np.array_equal(np.signbit(result), np.signbit(want))
 
 
+@pytest.mark.parametrize("rule", [*CASES, "tiled_row", "tiled_column_split"])
+def test_an_infinity_has_no_variance(rule):
+    shape, axis = (CASES | TILED)[rule]
+    x = elements(shape, "float32", "var")
+    x[tuple(n // 2 if a == axis else slice(None) for a, n in enumerate(shape))] = np.inf
+    assert np.isnan(fold_in_sim([x], ["var"], axis)[1][0]).all()
+    assert np.isnan(fold_in_sim([x[:2, :2] * np.inf], ["var"], ())[1][0]).all()
+
+
 @pytest.mark.parametrize(("shape", "axis"), [((0, 5), 0), ((5, 0), 1), ((0, 5), 1), ((0,), None)])
 def test_no_elements(shape, axis):
     x = np.zeros(shape, "f4")

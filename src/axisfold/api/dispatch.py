@@ -216,7 +216,8 @@ def fold(
         One more element, lifted and combined with the others, but not counted.  Reductions of
         the catalogue take it in the dtype of their result, a Reducer in that of the input.
     min_count : int
-        Results are NaN where fewer elements were folded; integers have none and are refused.
+        Results are NaN where fewer elements were folded; integers have none and are refused where
+        there may be fewer.
     **sizes : int
         Extents of axes that a pattern names, where an axis of an input is split into several:
         ``"b (h p) -> b h", p=2``.

@@ -124,6 +124,8 @@ def plan_fold(
     _check_elements(shape, reduced, needs_elements)
     dtypes = [element_of(a.dtype) for a in arrays]
     own = dtypes[:-1] if is_masked else dtypes
+    if not is_masked:
+        members = [_counted(m, own, prod(shape[a] for a in reduced)) for m in members]
     traced = trace(members, own, is_masked=is_masked)
     if fit is not None:
         values = [value_dtype(d) for d in own]
@@ -159,6 +161,12 @@ def plan_fold(
     names = tuple(r.name for r in traced.results)
     pack = result_type(names) if len(names) > 1 else None
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced, pack)
+
+
+def _counted(member: Member, dtypes: Sequence[DType | Float8], folded: int) -> Member:
+    """Drop ``min_count`` where it is reached by any values: no integer is passed over."""
+    is_exact = all(value_dtype(d).is_integer or value_dtype(d).is_bool for d in dtypes)
+    return replace(member, min_count=0) if is_exact and folded >= member.min_count else member
 
 
 def _part_step(step: Inner, dtype: DType | Float8, target: Target) -> Inner:

@@ -1,43 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folds of NumPy arrays by the plans for GPUs, in the simulator."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from axisfold import sim
-from axisfold.api.arguments import item_of
-from axisfold.api.dispatch import plan_request
+from axisfold.api.arguments import item_of, resolve_row
+from axisfold.api.dispatch import all_inputs, fold_request, plan_request
 from axisfold.api.fold import input_offsets, part_offsets, result_layouts, scalar_values
-from axisfold.api.options import Request
+from axisfold.api.initial import on_host, values_of
+from axisfold.api.options import Operands, Request, named_call
 from axisfold.api.outputs import result_form
 from axisfold.target import Target
 
 TARGET = Target("sim")
 
 
+class Functions:
+    """axisfold's functions by their names, of NumPy arrays as if they lay on a device."""
+
+    def __getattr__(self, name):
+        return partial(self._named, resolve_row(name))
+
+    def _named(self, row, x, axis=None, keepdims=False, **options):
+        request, operands = named_call(row, (), axis, keepdims, options)
+        return self._packed(request, (x,), operands)
+
+    def fold(self, x, reducer, axis=None, **options):
+        inputs = x if isinstance(x, tuple) else (x,)
+        reducers = reducer if isinstance(reducer, list) else [reducer]
+        operands = Operands.taken_from(options)
+        request = fold_request(
+            reducers, operands, isinstance(reducer, list), axis, options.pop("keepdims", False),
+            options.pop("dtype", None), options.pop("min_count", 0),
+        )  # fmt: skip
+        assert not options
+        return self._packed(request, inputs, operands)
+
+    @staticmethod
+    def _packed(request, inputs, operands):
+        planned, results = run(request, all_inputs(request, inputs, operands), operands.initial)
+        return results[0] if planned.pack is None else planned.pack(*results)
+
+
 def fold_in_sim(inputs, items, axis=None, keepdims=False, dtype=None, seed=0, is_masked=False):
     """Return the rule's name and the results, one for each of ``items``."""
-    request = Request(
-        "fold", tuple(map(item_of, items)), axis=axis, dtype=dtype, is_masked=is_masked
-    )
+    items = tuple(map(item_of, items))
+    request = Request("fold", items, axis=axis, keepdims=keepdims, dtype=dtype, is_masked=is_masked)
+    planned, results = run(request, inputs, seed=seed)
+    return planned.plan.rule.name, results
+
+
+def run(request, inputs, initial=None, seed=0):
+    """Return the planned fold of a request, and the arrays that the simulator made for it."""
     planned = plan_request(request, inputs, TARGET)
     problem, plan = planned.problem, planned.plan
     program = plan.compiled.device
     axes = [*problem.kept, *problem.reduced]
     arrays = []
+    wanted = [value.form.dtype for value in planned.traced.initial]
+    count = len(inputs) - request.is_masked
+    values = values_of(request.function, initial, count, len(wanted)) if wanted else []
+    placed = [on_host(request.function, *pair) for pair in zip(values, wanted, strict=True)]
     for (which, offset), buffer in zip(
         input_offsets(planned, inputs), program.params, strict=False
     ):
+        dtype = buffer.dtype.stored
+        if which >= len(inputs):
+            arrays.append(_strided(placed[which - len(inputs)], offset, dtype, (1,), (0,)))
+            continue
         strides = tuple(a.strides[which] for a in axes)
         shape = tuple(a.extent for a in axes)
-        arrays.append(_strided(inputs[which], offset, buffer.dtype.stored, shape, strides))
+        arrays.append(_strided(inputs[which], offset, dtype, shape, strides))
     if plan.graph.index is not None:
         strides = tuple(a.index_stride for a in problem.reduced)
         shape = tuple(a.extent for a in problem.reduced)
         arrays.append(as_strided(np.zeros(1, "i8"), shape, strides, writeable=False))
-    form = result_form(problem, planned.shape, planned.reduced, keepdims)
+    form = result_form(problem, planned.shape, planned.reduced, request.keepdims)
     size = int(np.prod(form.shape))
     layouts = iter(result_layouts(planned))
     results = []
@@ -48,9 +90,10 @@ def fold_in_sim(inputs, items, axis=None, keepdims=False, dtype=None, seed=0, is
             shape, steps = zip(*next(layouts), strict=True)
             arrays.append(as_strided(part, shape, [step * part.itemsize for step in steps]))
         item = base.itemsize
-        results.append(as_strided(base[form.first :], form.shape, [s * item for s in form.strides]))
+        seen = base.view(result.dtype.to_numpy())[form.first :]
+        results.append(as_strided(seen, form.shape, [s * item for s in form.strides]))
     sim.run(program, arrays, scalar_values(planned, program), seed=seed)
-    return plan.rule.name, results
+    return planned, results
 
 
 def _strided(array, offset, dtype, shape, strides):

@@ -32,6 +32,12 @@ def _merge_moments(a: Any, b: Any) -> dict[str, Any]:
     return {"n": n, "mean": a.mean + delta * share, "m2": a.m2 + b.m2 + spread}
 
 
+def _lift_moment(x: Any) -> dict[str, Any]:
+    """One element deviates from itself by 0; an infinity by NaN, as from a mean that it is in."""
+    is_inexact = isinstance(x, Complex) or x.dtype.is_float
+    return {"n": 1.0, "mean": x, "m2": te.square_abs(x - x) if is_inexact else 0.0}
+
+
 def _absorb_moment(a: Any, x: Any) -> dict[str, Any]:
     """Welford, "Note on a method for calculating corrected sums", 1962."""
     x = te.cast(FLOAT64, x) if not isinstance(x, Complex) else x
@@ -64,7 +70,7 @@ def _moments(name: str, finalize: Callable[[Any, Any], Any]) -> Reducer:
         name,
         state={"n": "float64", "mean": "acc", "m2": "compensated_real"},
         identity={"n": 0, "mean": 0, "m2": 0},
-        lift=lambda x: {"n": 1.0, "mean": x, "m2": 0.0},
+        lift=_lift_moment,
         combine=_merge_moments,
         absorb=_absorb_moment,
         tile=_tile_moments,

@@ -59,7 +59,7 @@ PARAMETERS: Final[dict[str, Parameter]] = {
         0,
         "int",
         "The result is NaN where fewer elements than these were folded.  Integers have no NaN: "
-        "their results are refused, unless ``dtype=`` asks for floats.",
+        "where there may be fewer their results are refused, unless ``dtype=`` asks for floats.",
     ),
     "correction": Parameter(
         0,
