@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from axisfold.dtypes import DType, fits
+from axisfold.ir.build import binary
+from axisfold.ir.constants import const
 from axisfold.ir.expr import Binary, Const, Expr
 
 # Multiplying sums out is worth it for index expressions only; beyond this it costs and never pays.
@@ -261,3 +263,20 @@ def _term(key: Key, coefficient: int, dtype: DType) -> Expr:
     for factor in others:
         result = Binary("mul", result, factor)
     return result if coefficient == 1 else Binary("mul", result, Const(coefficient, dtype))
+
+
+def split_constant(expr: Expr, depth: int = 32) -> tuple[Expr, int]:
+    """Return an index and a constant whose sum is ``expr``, which is looked into so deeply."""
+    if isinstance(expr, Const):
+        return const(0, expr.dtype), int(expr.value)
+    if not isinstance(expr, Binary) or not depth or expr.op not in ("add", "sub", "mul"):
+        return expr, 0
+    a, constant = split_constant(expr.a, depth - 1)
+    if expr.op == "mul":
+        if not constant or not isinstance(expr.b, Const):
+            return expr, 0
+        return binary("mul", a, expr.b), constant * int(expr.b.value)
+    b, other = split_constant(expr.b, depth - 1)
+    if not constant and not other:
+        return expr, 0
+    return binary(expr.op, a, b), constant + (other if expr.op == "add" else -other)

@@ -20,40 +20,26 @@ loop.b.1:
   %v.7 = icmp slt i64 %k, %v.6
   br i1 %v.7, label %body.b.1, label %after.b.1
 body.b.1:
-  %v.8 = mul i64 %i, %stride.5
-  %v.9 = getelementptr i32, ptr %T.v1, i64 %v.8
-  %v.10 = load i32, ptr %v.9, align 4
-  %v.11 = mul i64 %i, %stride.2
-  %v.12 = mul i64 %k, %stride.3
-  %v.13 = add i64 %v.11, %v.12
-  %v.14 = getelementptr i32, ptr %val, i64 %v.13
-  %v.15 = load i32, ptr %v.14, align 4
-  %v.16 = icmp sge i32 %v.10, %v.15
-  %v.17 = mul i64 %i, %stride.4
-  %v.18 = getelementptr i32, ptr %T.v0, i64 %v.17
-  %v.19 = load i32, ptr %v.18, align 4
-  %v.20 = mul i64 %i, %stride
-  %v.21 = mul i64 %k, %stride.1
-  %v.22 = add i64 %v.20, %v.21
-  %v.23 = getelementptr i32, ptr %idx, i64 %v.22
-  %v.24 = load i32, ptr %v.23, align 4
-  %v.25 = select i1 %v.16, i32 %v.19, i32 %v.24
-  %v.26 = mul i64 %i, %stride.5
-  %v.27 = getelementptr i32, ptr %T.v1, i64 %v.26
-  %v.28 = load i32, ptr %v.27, align 4
-  %v.29 = mul i64 %i, %stride.2
-  %v.30 = mul i64 %k, %stride.3
-  %v.31 = add i64 %v.29, %v.30
-  %v.32 = getelementptr i32, ptr %val, i64 %v.31
-  %v.33 = load i32, ptr %v.32, align 4
-  %v.34 = icmp sge i32 %v.28, %v.33
-  %v.35 = select i1 %v.34, i32 %v.28, i32 %v.33
-  %v.36 = mul i64 %i, %stride.4
-  %v.37 = getelementptr i32, ptr %T.v0, i64 %v.36
-  store i32 %v.25, ptr %v.37, align 4
-  %v.38 = mul i64 %i, %stride.5
-  %v.39 = getelementptr i32, ptr %T.v1, i64 %v.38
-  store i32 %v.35, ptr %v.39, align 4
+  %v.8 = load i32, ptr %v.5, align 4
+  %v.9 = mul i64 %i, %stride.2
+  %v.10 = mul i64 %k, %stride.3
+  %v.11 = add i64 %v.9, %v.10
+  %v.12 = getelementptr i32, ptr %val, i64 %v.11
+  %v.13 = load i32, ptr %v.12, align 4
+  %v.14 = icmp sge i32 %v.8, %v.13
+  %v.15 = load i32, ptr %v.3, align 4
+  %v.16 = mul i64 %i, %stride
+  %v.17 = mul i64 %k, %stride.1
+  %v.18 = add i64 %v.16, %v.17
+  %v.19 = getelementptr i32, ptr %idx, i64 %v.18
+  %v.20 = load i32, ptr %v.19, align 4
+  %v.21 = select i1 %v.14, i32 %v.15, i32 %v.20
+  %v.22 = load i32, ptr %v.5, align 4
+  %v.23 = load i32, ptr %v.12, align 4
+  %v.24 = icmp sge i32 %v.22, %v.23
+  %v.25 = select i1 %v.24, i32 %v.22, i32 %v.23
+  store i32 %v.21, ptr %v.3, align 4
+  store i32 %v.25, ptr %v.5, align 4
   %k.next = add nsw i64 %k, 1
   br label %loop.b.1
 after.b.1:

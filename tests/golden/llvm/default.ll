@@ -17,18 +17,14 @@ loop.b.1:
   %v.5 = icmp slt i64 %k, %v.4
   br i1 %v.5, label %body.b.1, label %after.b.1
 body.b.1:
-  %v.6 = mul i64 %i, %stride.2
-  %v.7 = mul i64 %i, %stride.2
-  %v.8 = getelementptr float, ptr %B, i64 %v.7
-  %v.9 = load float, ptr %v.8, align 4
-  %v.10 = mul i64 %i, %stride
-  %v.11 = mul i64 %k, %stride.1
-  %v.12 = add i64 %v.10, %v.11
-  %v.13 = getelementptr float, ptr %A, i64 %v.12
-  %v.14 = load float, ptr %v.13, align 4
-  %v.15 = fadd float %v.9, %v.14
-  %v.16 = getelementptr float, ptr %B, i64 %v.6
-  store float %v.15, ptr %v.16, align 4
+  %v.6 = load float, ptr %v.3, align 4
+  %v.7 = mul i64 %i, %stride
+  %v.8 = mul i64 %k, %stride.1
+  %v.9 = add i64 %v.7, %v.8
+  %v.10 = getelementptr float, ptr %A, i64 %v.9
+  %v.11 = load float, ptr %v.10, align 4
+  %v.12 = fadd float %v.6, %v.11
+  store float %v.12, ptr %v.3, align 4
   %k.next = add nsw i64 %k, 1
   br label %loop.b.1
 after.b.1:

@@ -13,8 +13,10 @@ import math
 from collections.abc import Sequence
 from typing import assert_never
 
+from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm import arithmetic, memory
 from axisfold.codegen.llvm.calls import emit_call
+from axisfold.codegen.llvm.memory import Place
 from axisfold.codegen.llvm.outline import (
     PARALLEL,
     Outlined,
@@ -116,6 +118,7 @@ class _Function:
         self.heap: list[str] = []
         self.steps: dict[tuple[Var, int], str] = {}
         self.shared = frozenset(buffers)
+        self.offsets: dict[int, tuple[Node, tuple[Expr, int]]] = {}
 
     def text(self, head: str, body: Stmt) -> str:
         """Return the function with ``body``, which returns 0 where nothing fails."""
@@ -138,11 +141,7 @@ class _Function:
             case For():
                 self.loop(stmt)
             case Store():
-                offset = self.expr(self._offset(stmt.buffer, stmt.index))
-                value = self.expr(stmt.value)
-                mask = None if stmt.mask is None else self.expr(stmt.mask)
-                pointer, is_shared = self.pointers[stmt.buffer], stmt.buffer in self.shared
-                memory.emit_store(self.w, stmt, pointer, offset, value, mask, is_shared=is_shared)
+                self.store(stmt)
             case If():
                 self.branch(stmt)
             case Seq():
@@ -157,6 +156,14 @@ class _Function:
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
                 assert_never(stmt)
+
+    def store(self, stmt: Store) -> None:
+        offset, beyond = self._offset(stmt)
+        place = Place(self.pointers[stmt.buffer], self.expr(offset), beyond)
+        value = self.expr(stmt.value)
+        mask = None if stmt.mask is None else self.expr(stmt.mask)
+        is_shared = stmt.buffer in self.shared
+        memory.emit_store(self.w, stmt, place, value, mask, is_shared=is_shared)
 
     def loop(self, loop: For) -> None:
         w = self.w
@@ -173,11 +180,12 @@ class _Function:
         more = w.let(f"icmp slt i64 {counter}, {end}")
         w.branch_if(more, body, after)
         w.start(body)
-        if loop.stop is not None:
-            inside = w.label("go")
-            w.branch_if(self.expr(loop.stop), after, inside)
-            w.start(inside)
-        self.stmt(loop.body)
+        with w.scope():
+            if loop.stop is not None:
+                inside = w.label("go")
+                w.branch_if(self.expr(loop.stop), after, inside)
+                w.start(inside)
+            self.stmt(loop.body)
         w.emit(f"{following} = add nsw i64 {counter}, 1")
         w.lines[phi] = f"  {counter} = phi i64 [ {low}, %{before} ], [ {following}, %{w.block} ]"
         w.branch(head)
@@ -217,11 +225,13 @@ class _Function:
         otherwise = after if stmt.otherwise is None else w.label("else")
         w.branch_if(self.expr(stmt.condition), then, otherwise)
         w.start(then)
-        self.stmt(stmt.then)
+        with w.scope():
+            self.stmt(stmt.then)
         w.branch(after)
         if stmt.otherwise is not None:
             w.start(otherwise)
-            self.stmt(stmt.otherwise)
+            with w.scope():
+                self.stmt(stmt.otherwise)
             w.branch(after)
         w.start(after)
 
@@ -277,8 +287,18 @@ class _Function:
         w.emit(f"ret i32 {status}")
         w.start(go_on)
 
-    def _offset(self, buffer: Buffer, index: Expr) -> Expr:
-        return memory.first_lane(index) if memory.is_contiguous(buffer, index) else index
+    def _offset(self, node: Load | Store) -> tuple[Expr, int]:
+        """Return the offset of the first lane, of all lanes where they lie apart; and a constant.
+
+        Neighbouring accesses share all of their address but the constant.
+        """
+        if id(node) not in self.offsets:
+            index = node.index
+            if memory.is_contiguous(node.buffer, index):
+                index = memory.first_lane(index)
+            parts = (index, 0) if index.dtype.lanes > 1 else split_constant(index)
+            self.offsets[id(node)] = (node, parts)  # the node is kept, and so is its identity
+        return self.offsets[id(node)][1]
 
     def expr(self, root: Expr) -> str:
         return self._expr(root, {})
@@ -301,7 +321,7 @@ class _Function:
     def _operands(self, node: Node) -> list[Node]:
         if isinstance(node, Load):
             mask = [] if node.mask is None else [node.mask]
-            return [self._offset(node.buffer, node.index), *mask]
+            return [self._offset(node)[0], *mask]
         return list(children(node))
 
     def _node(self, node: Node, done: dict[int, str]) -> str:
@@ -328,7 +348,8 @@ class _Function:
                 return emit_call(w, node, args)
             case Load():
                 mask = None if node.mask is None else args[1]
-                return memory.emit_load(w, node, self.pointers[node.buffer], args[0], mask)
+                place = Place(self.pointers[node.buffer], args[0], self._offset(node)[1])
+                return memory.emit_load(w, node, place, mask)
             case Broadcast():
                 return w.broadcast(args[0], node.dtype)
             case Ramp():
@@ -342,9 +363,8 @@ class _Function:
             # The same in every loop; vector products of int64 are slow.
             key = (node.stride, node.lanes)
             if key not in self.steps:
-                body, w.lines = w.lines, w.entry
-                self.steps[key] = self._steps(dtype, args[1])
-                w.lines = body
+                with w.at_entry():
+                    self.steps[key] = self._steps(dtype, args[1])
             steps = self.steps[key]
         else:
             steps = self._steps(dtype, args[1])
@@ -368,7 +388,8 @@ class _Function:
         incoming = []
         for label, value in ((then, node.true_value), (otherwise, node.false_value)):
             w.start(label)
-            result = self._expr(value, dict(done))
+            with w.scope():
+                result = self._expr(value, dict(done))
             incoming.append(f"[ {result}, %{w.block} ]")
             w.branch(after)
         w.start(after)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from axisfold.codegen.llvm.arithmetic import narrow_bits, widen_bits
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
@@ -11,6 +13,18 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Ramp
 from axisfold.ir.stmt import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an access goes: a pointer, a value, and a constant, in the buffer's unit.
+
+    ``offset`` is that of the first lane where the lanes are contiguous.
+    """
+
+    pointer: str
+    offset: str
+    constant: int
 
 
 def is_contiguous(buffer: Buffer, index: Expr) -> bool:
@@ -37,10 +51,15 @@ def _stored(dtype: DType) -> DType:
     return DType("uint", dtype.bits, dtype.lanes) if is_other else dtype
 
 
-def _address(w: Writer, buffer: Buffer, pointer: str, offset: str, lanes: int) -> str:
+def _address(w: Writer, buffer: Buffer, place: Place, lanes: int) -> str:
     unit = "i8" if buffer.unit == "byte" else memory_type(buffer.dtype.element)
     kind = "i64" if lanes == 1 else f"<{lanes} x i64>"
-    return w.let(f"getelementptr {unit}, ptr {pointer}, {kind} {offset}")
+    result = place.pointer
+    if place.offset != "0":
+        result = w.let(f"getelementptr {unit}, ptr {result}, {kind} {place.offset}")
+    if place.constant:
+        result = w.let(f"getelementptr {unit}, ptr {result}, i64 {place.constant}")
+    return result
 
 
 def strided(w: Writer, node: Load, pointer: str, offset: str, align: int) -> str:
@@ -77,8 +96,8 @@ def strided(w: Writer, node: Load, pointer: str, offset: str, align: int) -> str
     return value
 
 
-def emit_load(w: Writer, node: Load, pointer: str, offset: str, mask: str | None) -> str:
-    """Append a read; ``offset`` is that of the first lane where the lanes are contiguous."""
+def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
+    """Append a read."""
     buffer, dtype = node.buffer, _stored(node.dtype)
     align = alignment(buffer, node.align)
     gathered = dtype.lanes > 1 and not is_contiguous(buffer, node.index)
@@ -86,19 +105,19 @@ def emit_load(w: Writer, node: Load, pointer: str, offset: str, mask: str | None
     kind = memory_type(dtype)
     address = ""
     if not is_regular:
-        address = _address(w, buffer, pointer, offset, dtype.lanes if gathered else 1)
+        address = _address(w, buffer, place, dtype.lanes if gathered else 1)
     if is_regular:
-        value = strided(w, node, pointer, offset, align)
+        value = strided(w, node, place.pointer, place.offset, align)
     elif gathered or mask is not None:
         flags = f"<{dtype.lanes} x i1>"
         where = mask or "splat (i1 true)"
-        place = f"<{dtype.lanes} x ptr>" if gathered else "ptr"
+        pointers = f"<{dtype.lanes} x ptr>" if gathered else "ptr"
         name = f"llvm.masked.{'gather' if gathered else 'load'}.{suffix(dtype)}"
         name += f".v{dtype.lanes}p0" if gathered else ".p0"
         value = w.call(
             name,
             kind,
-            f"{place} {address}",
+            f"{pointers} {address}",
             f"i32 {align}",
             f"{flags} {where}",
             f"{kind} zeroinitializer",
@@ -113,8 +132,7 @@ def emit_load(w: Writer, node: Load, pointer: str, offset: str, mask: str | None
 def emit_store(
     w: Writer,
     stmt: Store,
-    pointer: str,
-    offset: str,
+    place: Place,
     value: str,
     mask: str | None,
     *,
@@ -129,7 +147,7 @@ def emit_store(
     if source.kind == "bfloat":
         value = narrow_bits(w, value, source)
     scattered = dtype.lanes > 1 and not is_contiguous(buffer, stmt.index)
-    address = _address(w, buffer, pointer, offset, dtype.lanes if scattered else 1)
+    address = _address(w, buffer, place, dtype.lanes if scattered else 1)
     kind = memory_type(dtype)
     if mask is not None and not scattered and buffer.scope == "local" and not is_shared:
         # Private memory may be rewritten with what it held: this keeps it promotable to registers.
@@ -140,9 +158,9 @@ def emit_store(
         return
     flags = f"<{dtype.lanes} x i1>"
     where = mask or "splat (i1 true)"
-    place = f"<{dtype.lanes} x ptr>" if scattered else "ptr"
+    pointers = f"<{dtype.lanes} x ptr>" if scattered else "ptr"
     name = f"llvm.masked.{'scatter' if scattered else 'store'}.{suffix(dtype)}"
     name += f".v{dtype.lanes}p0" if scattered else ".p0"
-    types = f"{kind}, {place}, i32, {flags}"
+    types = f"{kind}, {pointers}, i32, {flags}"
     w.declarations[name] = f"declare void @{name}({types})"
-    w.emit(f"call void @{name}({kind} {value}, {place} {address}, i32 {align}, {flags} {where})")
+    w.emit(f"call void @{name}({kind} {value}, {pointers} {address}, i32 {align}, {flags} {where})")

@@ -56,5 +56,4 @@ def splat(text: str, dtype: DType) -> str:
     """Return a constant with every lane equal to the scalar constant ``text``."""
     if dtype.lanes == 1:
         return text
-    element = value_type(dtype.element)
-    return "<" + ", ".join(f"{element} {text}" for _ in range(dtype.lanes)) + ">"
+    return f"splat ({value_type(dtype.element)} {text})"

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from axisfold.codegen.llvm.types import constant, splat, value_type
@@ -12,9 +14,20 @@ from axisfold.dtypes import DType, Scalar
 MAX_NAME: Final = 200
 """Characters kept of a name; LLVM cuts names off at 1024, whether or not they still differ."""
 
+# Instructions whose result depends on nothing but their operands.
+_PURE: Final = frozenset(
+    (
+        "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "fcmp", "select",
+        "getelementptr", "fadd", "fsub", "fmul", "fdiv", "sdiv", "udiv", "srem", "urem", "trunc",
+        "zext", "sext", "fptrunc", "fpext", "sitofp", "uitofp", "bitcast", "insertelement",
+        "extractelement", "shufflevector",
+    )
+)  # fmt: skip
+_PURE_CALL: Final = re.compile(r"@(llvm\.(?!masked)|axisfold\.)")
+
 
 class Writer:
-    """Collects the lines of one function.
+    """Collects the lines of one function; what was computed before is not computed again.
 
     Attributes
     ----------
@@ -31,6 +44,29 @@ class Writer:
         self.declarations = {} if declarations is None else declarations
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
+        # Results of pure instructions in the blocks that dominate this one, and by scope.
+        self._known: dict[str, str] = {}
+        self._scopes: list[list[str]] = [[]]
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is computed inside is not known afterwards: another way may lead there."""
+        self._scopes.append([])
+        try:
+            yield
+        finally:
+            for text in self._scopes.pop():
+                del self._known[text]
+
+    @contextmanager
+    def at_entry(self) -> Iterator[None]:
+        """What is computed inside goes to the head of the function."""
+        saved = self.lines, self._known, self._scopes
+        self.lines, self._known, self._scopes = self.entry, {}, [[]]
+        try:
+            yield
+        finally:
+            self.lines, self._known, self._scopes = saved
 
     def fresh(self, name: str = "") -> str:
         """Return an unused local name, ``%i`` or ``%i.3``."""
@@ -49,9 +85,16 @@ class Writer:
         self.lines.append(f"  {text}")
 
     def let(self, text: str, name: str = "") -> str:
-        """Append an instruction and return the name of its result."""
+        """Append an instruction, unless its result is known, and return the name of its result."""
+        known = self._known.get(text)
+        if known is not None:
+            return known
         result = self.fresh(name)
         self.lines.append(f"  {result} = {text}")
+        operation = text.split(" ", 1)[0]
+        if operation in _PURE or (operation == "call" and _PURE_CALL.search(text)):
+            self._known[text] = result
+            self._scopes[-1].append(text)
         return result
 
     def label(self, name: str) -> str:
@@ -87,6 +130,8 @@ class Writer:
 
     def binary(self, instruction: str, dtype: DType, a: str, b: str) -> str:
         """Append a two-operand instruction."""
+        if b == "0" and instruction in ("add", "sub"):
+            return a
         return self.let(f"{instruction} {value_type(dtype)} {a}, {b}")
 
     def compare(self, predicate: str, dtype: DType, a: str, b: str) -> str:
@@ -102,6 +147,8 @@ class Writer:
 
     def broadcast(self, value: str, dtype: DType) -> str:
         """Copy a scalar to every lane of ``dtype``."""
+        if not value.startswith("%"):
+            return splat(value, dtype)
         kind, scalar = value_type(dtype), value_type(dtype.element)
         first = self.let(f"insertelement {kind} poison, {scalar} {value}, i64 0")
         mask = f"<{dtype.lanes} x i32> zeroinitializer"
