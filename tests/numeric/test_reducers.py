@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reducers that users write."""
 
-import itertools
 import math
 
 import numpy as np
@@ -114,7 +113,8 @@ def test_covariance_of_two_inputs():
     x = 1e6 + make_array((5, 40), "float64", "C", "plain", 1)
     y = 2e6 + make_array((5, 40), "float64", "C", "plain", 2)
     wanted = [np.cov(a, b)[0, 1] for a, b in zip(x, y, strict=True)]
-    for (_, u), (_, v) in itertools.product(layouts(x), layouts(y)):
+    others = [v for _, v in layouts(y)]
+    for (_, u), v in zip(layouts(x), [*others[1:], others[0]], strict=True):
         np.testing.assert_allclose(af.fold((u, v), covariance, axis=1), wanted, rtol=1e-8)
 
 
