@@ -9,6 +9,10 @@ S schedules, X runtime).
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 
 class AxisfoldError(Exception):
     """Root of every error that axisfold raises on purpose.
@@ -26,7 +30,7 @@ class AxisfoldError(Exception):
     code: str = "X000"
 
     def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
-        super().__init__(message, code, hint)
+        Exception.__init__(self, message, code, hint)
         self.message = message
         self.code = code or type(self).code
         self.hint = hint
@@ -67,8 +71,11 @@ class ShapeError(UserError, ValueError):
     """A rank, extent or stride does not fit."""
 
 
-class AxisError(UserError, ValueError, IndexError):
-    """An axis is out of range or named twice (both a ValueError and an IndexError, as NumPy's)."""
+class AxisError(UserError, np.exceptions.AxisError):
+    """An axis is out of range or named twice (NumPy's, both a ValueError and an IndexError)."""
+
+    axis: Any = None
+    ndim: int | None = None
 
 
 class EmptyError(UserError, ValueError):

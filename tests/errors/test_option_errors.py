@@ -9,6 +9,9 @@ from axisfold.errors import AxisfoldError
 
 X = np.arange(12.0).reshape(3, 4)
 INTS = np.arange(12).reshape(3, 4)
+CENTER = af.Reducer(
+    "center", {"s": "acc"}, 0, lambda x: x, lambda a, b: a.s + b.s, spread=lambda x, r: x - r.s
+)
 NAN = np.array([[np.nan, np.nan], [1.0, np.nan]])
 
 
@@ -26,6 +29,16 @@ REFUSALS = [
     (lambda: af.fold(X, "sum", keepdims=1.5), TypeError, "A341", "fold: keepdims=1.5"),
     (lambda: af.nansum(X, min_count="a"), TypeError, "A342", "min_count='a'"),
     (lambda: af.sum(INTS, min_count=99), TypeError, "D303", "dtype='float64'"),
+    (lambda: af.nansum(INTS, where=INTS > 2, min_count=1), TypeError, "D303", "of int64"),
+    (lambda: af.fold(X, ["max", "argmax"], min_count=13), TypeError, "D303", "argmax is of int64"),
+    (lambda: af.var(X, correction="1"), ValueError, "A311", "'1' is no finite number"),
+    (lambda: af.nanstd(X, ddof=b"1"), ValueError, "A311", "b'1' is no finite number"),
+    (lambda: af.norm(X, "2"), ValueError, "A345", "ord='2'"),
+    (lambda: af.fold(X, "softmax", keepdims=True), ValueError, "A316", "softmax has results"),
+    (lambda: af.fold(X, CENTER, 1, keepdims=True), ValueError, "A316", "center has results"),
+    (lambda: af.softmax(X, out=np.empty((3, 3))), ValueError, "A356", r"shape \(3, 3\)"),
+    (lambda: af.softmax(X, where=X), TypeError, "A343", "where is of float64"),
+    (lambda: af.fold(X, "sum", "a b -> a", keepdims="no"), TypeError, "A341", "keepdims='no'"),
     (lambda: af.sum(X, where=np.ones(4)), TypeError, "A343", "where is of float64"),
     (lambda: af.sum(X, where=np.ones(3, bool)), ValueError, "A307", r"\(3,\)"),
     (lambda: af.sum(X, where=np.ones((2, 3, 4), bool)), ValueError, "A307", "adds no elements"),
@@ -57,6 +70,20 @@ def test_refusals(call, kind, code, text):
         call()
     assert isinstance(caught.value, kind)
     assert caught.value.code == code
+
+
+def test_truth_values_are_not_mistaken_for_numbers_that_equal_them():
+    assert af.sum(X, axis=0, keepdims=True).shape == (1, 4)
+    assert af.sum(X, axis=0, keepdims=np.True_).shape == (1, 4)
+    with pytest.raises(TypeError, match=r"keepdims=1\.0"):
+        af.sum(X, axis=0, keepdims=1.0)
+
+
+def test_an_axis_out_of_range_is_numpys_error():
+    with pytest.raises(np.exceptions.AxisError, match="A301"):
+        af.sum(X, axis=2)
+    with pytest.raises(np.exceptions.AxisError, match="A301"):
+        af.sum(X, axis=(0, -3))
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,23 @@ def test_gradients(name):
     assert gradgradcheck(lambda t: f(t, axis=axis), x)
 
 
+@pytest.mark.parametrize("name", SPREADS)
+def test_gradients_of_what_where_leaves(name):
+    x, upstream = rand(3, 5), rand(3, 5)
+    mask = x > -0.5
+    mask[1] = False
+    f = getattr(axisfold, name)
+    y = f(x.requires_grad_(), axis=1, where=mask)
+    (found,) = torch.autograd.grad(y, x, upstream)
+    rows = torch.tensor([0, 2])
+    left = x.detach()[rows].masked_fill(~mask[rows], -torch.inf).requires_grad_()
+    right = torch.zeros_like(x)
+    right[rows] = torch.autograd.grad(
+        getattr(torch, name)(left, 1), left, upstream[rows].where(mask[rows], 0)
+    )[0]
+    torch.testing.assert_close(found, right)
+
+
 @pytest.mark.slow
 def test_half_precision():
     x, upstream = rand(4, 9).bfloat16().requires_grad_(), rand(4, 9).bfloat16()

@@ -114,6 +114,45 @@ def test_least_counts(axis):
         af.sum(np.ones(3, int), where=np.ones(3, bool), min_count=3)
 
 
+def test_least_counts_of_integers_that_are_reached():
+    x = np.arange(12).reshape(3, 4)
+    assert af.nansum(x, axis=1, min_count=4).tolist() == [6, 22, 38]
+    assert af.nanmax(x.astype("u1"), min_count=12).dtype == "u1"
+    assert af.nanprod(x > 0, axis=0, min_count=3).tolist() == [0, 1, 1, 1]
+    assert af.nansum(x[:0], axis=1, min_count=5).shape == (0,)
+    both = af.fold(x, ["mean", "max"], axis=0, min_count=3)
+    assert both.max.tolist() == [8, 9, 10, 11]
+    assert np.isnan(af.nansum(x, axis=1, min_count=5, dtype=float)).all()
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "reversed"])
+def test_out_of_a_signature_that_is_known(layout):
+    def new():
+        return make_array((5, 6, 7), "float64", layout, "plain", 1)
+
+    x = new()
+    right = [af.sum(x, axis=1, where=mask) for mask in (True, x > 0)]
+    for where, want in zip((True, x > 0), right, strict=True):
+        for _ in range(2):
+            out = np.full((5, 7), np.nan)
+            assert af.sum(x, axis=1, out=out, where=where) is out
+            np.testing.assert_array_equal(out, want)
+        fine = [np.empty((7, 5)).T, np.empty((5, 14))[:, ::2], np.empty((5, 7), ">f8"),
+                np.empty(5 * 7 * 8 + 1, "u1")[1:].view("f8").reshape(5, 7)]  # fmt: skip
+        for out in fine:
+            assert af.sum(x, axis=1, out=out, where=where) is out
+            np.testing.assert_array_equal(out, want)
+        shared = new()
+        inside = shared[:, 2]
+        af.sum(shared, axis=1, out=inside, where=where)
+        np.testing.assert_array_equal(inside, want)
+    locked = np.full((5, 7), 3.0)
+    locked.flags.writeable = False
+    with pytest.raises(ValueError, match="A354"):
+        af.sum(x, axis=1, out=locked)
+    assert (locked == 3).all()
+
+
 def test_several_reducers_with_every_option():
     x = make_array((6, 40), "float64", "C", "plain", 3)
     mask = x > 0

@@ -158,6 +158,25 @@ def test_scalars_lists_and_dtypes():
     np.testing.assert_allclose(both.log_softmax, np.log(0.2), rtol=1e-15)
 
 
+@pytest.mark.parametrize(("name", "absent"), [("softmax", 0.0), ("log_softmax", -INF)])
+@pytest.mark.parametrize(("dtype", "axis"), [("float32", 1), ("float64", 0)])
+def test_elements_that_where_passes_over_have_no_share(name, absent, dtype, axis):
+    f = getattr(af, name)
+    x = make_array((7, 45), dtype, "C", "plain", 5)
+    mask = x > 0
+    mask[:, 0] = mask[0] = True
+    x[~mask] = np.resize([NAN, INF, 1e30], (~mask).sum())
+    result = f(x, axis, where=mask)
+    agree(name, result, np.where(mask, x, -INF).astype(dtype), axis)
+    assert (result[~mask] == absent).all()
+    assert (f(x, axis, where=np.zeros((), bool)) == absent).all()
+    out = np.empty((7, 90), dtype)[:, ::2]
+    assert f(x, axis, where=mask, out=out) is out
+    np.testing.assert_array_equal(out, result)
+    f(x, axis, where=mask, out=x)
+    np.testing.assert_array_equal(x, result)
+
+
 CENTER = af.Reducer(
     "center", {"s": "compensated"}, 0, lambda x: x, lambda a, b: a.s + b.s,
     finalize=lambda a, count: a.s / te.cast("float64", count), spread=lambda x, mean: x - mean,

@@ -175,6 +175,7 @@ def member_of(
         _is_number if skips_nan else None,
         (row.result(source),) * len(dtypes) if has_initial else (),
         least,
+        row.unfolded,
     )
 
 

@@ -28,6 +28,7 @@ from axisfold.api.options import (
     checked_keepdims,
     checked_min_count,
     named_call,
+    remembered,
 )
 from axisfold.api.patterns import apply_pattern
 from axisfold.api.weights import weights_beside
@@ -58,7 +59,7 @@ def make_function(row: Row) -> Callable[..., Any]:
             return gradients.compile_named(name, x, args, axis, keepdims, options)
         if args or options:
             return run_named(row, x, args, axis, keepdims, options)
-        call = (name, axis_key(axis), keepdims)
+        call = (name, axis_key(axis), keepdims, type(keepdims))
         quick = library_of(x).quick_key(x)
         if quick is not None:
             try:
@@ -261,7 +262,7 @@ def fold(
     """
     operands = Operands(None if where is True else where, initial, out)
     if isinstance(axis, str):
-        if keepdims:
+        if checked_keepdims("fold", keepdims):
             raise _no_keepdims(axis)
         return _fold_pattern(x, reducer, axis, sizes, operands, dtype=dtype, min_count=min_count)
     if sizes:
@@ -289,22 +290,19 @@ def fold_request(
     min_count: Any,
 ) -> Request:
     """Return the request of a call of :func:`fold`, whose errors it raises."""
-    items = tuple(item_of(item) for item in reducers)
-    if not items:
-        raise ArgumentError(
-            "fold was given no reducer.", code="A306", hint="Pass a name or a Reducer."
-        )
-    return Request(
-        "fold",
-        items,
-        is_list,
-        axis,
-        checked_keepdims("fold", keepdims),
-        dtype,
-        operands.where is not None,
-        operands.initial is not None,
-        checked_min_count("fold", min_count),
-    )
+    has_operands = (operands.where is not None, operands.initial is not None)
+    options = map(axis_key, (axis, keepdims, dtype, min_count))
+
+    def make() -> Request:
+        items = tuple(item_of(item) for item in reducers)
+        if not items:
+            raise ArgumentError(
+                "fold was given no reducer.", code="A306", hint="Pass a name or a Reducer."
+            )
+        keep, least = checked_keepdims("fold", keepdims), checked_min_count("fold", min_count)
+        return Request("fold", items, is_list, axis, keep, dtype, *has_operands, least)
+
+    return remembered(("fold", *reducers, is_list, *options, *has_operands), make)
 
 
 def _fold_pattern(

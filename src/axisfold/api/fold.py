@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
 from typing import Any, Protocol, TypeAlias
 
@@ -17,6 +18,7 @@ from axisfold.errors import (
     EmptyError,
     ShapeError,
 )
+from axisfold.interop.numpy import address_of
 from axisfold.ir.build import cast
 from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
@@ -27,6 +29,7 @@ from axisfold.plan.sizes_cpu import cpu_sizes, cpu_width
 from axisfold.plan.sizes_gpu import Inputs, classify, with_lanes
 from axisfold.target import Target
 from axisfold.tensor.float8 import Float8, element_of, value_dtype
+from axisfold.tensor.member import too_few
 from axisfold.tensor.trace import Member, Result, Traced, trace
 
 
@@ -116,6 +119,8 @@ def plan_fold(
         ``A307``: the inputs do not broadcast, or the mask does not broadcast to them.
     EmptyError
         ``A308``: a reduction without identity folds no elements.
+    DTypeError
+        ``D303``: ``min_count`` makes a result NaN, of a dtype that has none.
     """
     shape, strides = _broadcast(arrays[:-1] if is_masked else arrays)
     if is_masked:
@@ -124,12 +129,11 @@ def plan_fold(
     _check_elements(shape, reduced, needs_elements)
     dtypes = [element_of(a.dtype) for a in arrays]
     own = dtypes[:-1] if is_masked else dtypes
-    if not is_masked:
-        members = [_counted(m, own, prod(shape[a] for a in reduced)) for m in members]
     traced = trace(members, own, is_masked=is_masked)
     if fit is not None:
         values = [value_dtype(d) for d in own]
         traced.results = [_fitted(r, fit(r.dtype, values)) for r in traced.results]
+    _check_counts(shape, reduced, members, traced)
     ordered = traced.combiner.is_ordered
     if traced.is_spread:
         # The result is an operand too: it is what keeps axes apart that are one to the inputs.
@@ -163,12 +167,6 @@ def plan_fold(
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced, pack)
 
 
-def _counted(member: Member, dtypes: Sequence[DType | Float8], folded: int) -> Member:
-    """Drop ``min_count`` where it is reached by any values: no integer is passed over."""
-    is_exact = all(value_dtype(d).is_integer or value_dtype(d).is_bool for d in dtypes)
-    return replace(member, min_count=0) if is_exact and folded >= member.min_count else member
-
-
 def _part_step(step: Inner, dtype: DType | Float8, target: Target) -> Inner:
     """Return how a real component steps where the elements do so by ``step``."""
     if dtype.is_complex:
@@ -187,7 +185,7 @@ def _fitted(result: Result, dtype: DType) -> Result:
 def _address(array: Any) -> int:
     """Return where an array lies, as far as the alignment of its loads goes."""
     if isinstance(array, np.ndarray):
-        return int(array.__array_interface__["data"][0])
+        return address_of(array)
     return int(array.address)
 
 
@@ -265,6 +263,19 @@ def _check_elements(shape: Sequence[int], reduced: frozenset[int], names: Sequen
             code="A308",
             hint="Check the shape first, or fold a reducer that has an identity.",
         )
+
+
+def _check_counts(
+    shape: Sequence[int], reduced: frozenset[int], members: Sequence[Member], traced: Traced
+) -> None:
+    """Refuse results of too few elements that have no NaN to say so; of a mask, trace() does."""
+    folded = prod(shape[a] for a in reduced)
+    kept = prod(n for a, n in enumerate(shape) if a not in reduced)
+    results = iter(traced.results)
+    for member, width in zip(members, traced.widths, strict=True):
+        for result in islice(results, width):
+            if folded < member.min_count and kept and not result.parts[0].dtype.is_float:
+                raise too_few(result.name, result.dtype, member.min_count)
 
 
 def scalar_values(planned: Planned, kernel: Kernel) -> Mapping[Var, int]:

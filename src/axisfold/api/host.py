@@ -9,6 +9,7 @@ from typing import Any
 
 from axisfold.api.fold import Check, Layout, Planned, host_scalars, input_offsets, part_offsets
 from axisfold.api.outputs import result_form
+from axisfold.api.targets import Direct
 from axisfold.dtypes import DType
 from axisfold.interop.libraries import BY_NAME
 from axisfold.interop.views import HOST, Form, Output, finished
@@ -39,6 +40,8 @@ class HostLaunch:
         values.
     call
         The same for :mod:`axisfold.runtime.entry`; None where it cannot make the result.
+    direct
+        Which arrays of the caller it writes as they are.
     """
 
     entry: Callable[..., int]
@@ -52,6 +55,7 @@ class HostLaunch:
     dtypes: tuple[DType, ...]
     initial: tuple[DType, ...]
     call: Call | None
+    direct: Direct
 
     def __call__(self, like: Any, pointers: Sequence[int]) -> Any:
         """Run on addresses of this signature and return new results.
@@ -113,6 +117,7 @@ def bind_host(
             offsets = [offset for _, offset in inputs]
             shape = form.shape or None
             call = Call(entry, offsets, len(index), outputs[0][1], scalars, dtype, shape)
+    is_direct = library == "numpy" and planned.pack is None and not planned.checks
     return HostLaunch(
         entry,
         inputs,
@@ -125,4 +130,5 @@ def bind_host(
         tuple(r.dtype for r in traced.results),
         tuple(value.form.dtype for value in traced.initial),
         call,
+        Direct.of(arrays, form, traced.results[0].dtype if is_direct else None),
     )

@@ -51,8 +51,7 @@ def on_host(function: str, value: Any, dtype: DType) -> Array:
     ArgumentError
         ``A349``: it is no number, or not one.
     """
-    array = _number(function, value)
-    whole: Any = array.item()
+    whole: Any = value if type(value) in (int, float) else _number(function, value).item()
     if dtype.kind == "bfloat":
         return bfloat16.bits_of(np.array([_real(function, whole, dtype)]))
     result = np.empty(1, dtype.stored)

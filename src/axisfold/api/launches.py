@@ -13,8 +13,8 @@ from axisfold.api.fold import Layout, Planned
 from axisfold.api.host import HostLaunch, bind_host
 from axisfold.api.initial import on_device, on_host, values_of
 from axisfold.api.options import Operands, Request
-from axisfold.api.targets import Place, out_arrays, write_into
-from axisfold.dtypes import SUPPORTED
+from axisfold.api.targets import Place, direct_out, out_arrays, write_into
+from axisfold.dtypes import SUPPORTED, DType
 from axisfold.errors import ArgumentError, ArgumentTypeError, DTypeError
 from axisfold.interop import numpy, subclasses
 from axisfold.interop.libraries import BY_NAME, current_stream, is_on_gpu, library_of
@@ -83,17 +83,44 @@ def run_planned(
     DeviceError
         ``X302``: no driver.
     """
-    if operands.out is None and operands.initial is None:
-        quick = [library_of(x).quick_key(x) for x in inputs]
-        found = [q for q in quick if q is not None]
-        if len(found) == len(quick):
-            try:
-                launch = launches.get((call, *[key for key, _ in found]))
-            except TypeError:  # a list of axes, or an argument that planning refuses
-                launch = None
-            if launch is not None:
-                return launch(inputs[0], [address for _, address in found])
+    quick = [library_of(x).quick_key(x) for x in inputs]
+    found = [q for q in quick if q is not None]
+    if len(found) == len(quick):
+        try:
+            launch = launches.get((call, *[key for key, _ in found]))
+        except TypeError:  # a list of axes, or an argument that planning refuses
+            launch = None
+        if launch is not None:
+            addresses = [address for _, address in found]
+            if operands.out is None and operands.initial is None:
+                return launch(inputs[0], addresses)
+            done = _run_known(launch, request, inputs[0], addresses, operands)
+            if done is not None:
+                return done
     return _run_checked(request, inputs, operands, call, plan)
+
+
+def _run_known(
+    launch: HostLaunch | DeviceLaunch,
+    request: Request,
+    like: Any,
+    addresses: list[int],
+    operands: Operands,
+) -> Any:
+    """Run a known signature with other operands; None if they have to be looked at closely."""
+    if not isinstance(launch, HostLaunch):
+        return None
+    out = None
+    if operands.out is not None:
+        out = direct_out(operands.out, launch.direct, addresses)
+        if out is None:
+            return None
+    pairs = _initial_of(launch, request, operands, len(addresses))
+    placed = [on_host(request.function, *pair) for pair in pairs]
+    pointers = addresses + [numpy.address_of(v) for v in placed]
+    if out is None:
+        return launch(like, pointers)
+    return launch.results(like, pointers, ((out, launch.outputs[0][1]),))[0]
 
 
 def _run_checked(
@@ -145,8 +172,8 @@ def _finish(
     library: str,
     stream: int,
 ) -> Any:
-    """Bring initial values and arrays for results to where they are needed, and launch."""
-    pointers = [v.address for v in views]
+    """Check the arrays for results, and launch."""
+    place = Place(library, where, stream)
     outs = None
     if operands.out is not None:
         outs = out_arrays(
@@ -155,24 +182,32 @@ def _finish(
             [(launch.form, dtype) for dtype in launch.dtypes],
             launch.pack is not None,
             views,
-            Place(library, where, stream),
+            place,
         )
-    placed: list[Any] = []  # keeps the memory until the launch
-    if launch.initial:
-        count = len(views) - request.is_masked
-        values = values_of(request.function, operands.initial, count, len(launch.initial))
-        pairs = list(zip(values, launch.initial, strict=True))
-        if where == HOST:
-            placed = [on_host(request.function, *pair) for pair in pairs]
-            pointers += [v.__array_interface__["data"][0] for v in placed]
-        else:
-            make = BY_NAME[library].maker
-            place = Place(library, where, stream)
-            placed = [on_device(request.function, *pair, make, like, place) for pair in pairs]
-            pointers += [address for address, _ in placed]
+    pointers = [v.address for v in views]
+    pairs = _initial_of(launch, request, operands, len(views))
+    placed: list[Any]  # keeps the memory until the launch
+    if where == HOST:
+        placed = [on_host(request.function, *pair) for pair in pairs]
+        pointers += [numpy.address_of(v) for v in placed]
+    else:
+        make = BY_NAME[library].maker
+        placed = [on_device(request.function, *pair, make, like, place) for pair in pairs]
+        pointers += [address for address, _ in placed]
     if outs is None:
         return launch(like, pointers)
     return write_into(launch, like, pointers, outs, stream)
+
+
+def _initial_of(
+    launch: HostLaunch | DeviceLaunch, request: Request, operands: Operands, inputs: int
+) -> list[tuple[Any, DType]]:
+    """Return initial values with the dtypes in which they are folded."""
+    if not launch.initial:
+        return []
+    count = len(launch.initial)
+    values = values_of(request.function, operands.initial, inputs - request.is_masked, count)
+    return list(zip(values, launch.initial, strict=True))
 
 
 def _labels(request: Request, count: int) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from axisfold.api.fold import Planned, host_scalars, input_offsets, part_offsets
+from axisfold.interop.numpy import address_of
 from axisfold.interop.views import View
 from axisfold.ir.expr import Var
 from axisfold.plan.canonical import LoopAxis, Problem
@@ -107,11 +108,11 @@ class KernelCall:
         # Which values results start from does not matter to the time.
         self.initial = [np.ones(1, v.form.dtype.to_numpy()) for v in planned.traced.initial]
         pointers = [a.address for a in arrays]
-        pointers += [value.__array_interface__["data"][0] for value in self.initial]
+        pointers += [address_of(value) for value in self.initial]
         addresses = [pointers[which] + offset for which, offset in input_offsets(planned, arrays)]
         addresses += [0] * planned.traced.uses_index
         for result, array in zip(planned.traced.results, self.results, strict=True):
-            base = array.__array_interface__["data"][0]
+            base = address_of(array)
             addresses += [base + part for part in part_offsets(result)]
         self.addresses = addresses
         self.arrays = arrays  # the addresses are theirs

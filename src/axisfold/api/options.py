@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
-from axisfold.api.catalog import Row
+from axisfold.api.catalog import SPREADS, Row
 from axisfold.api.catalog.parameters import parse_signature
 from axisfold.errors import ArgumentError, ArgumentTypeError, KeywordError
 from axisfold.tensor.reducer import Reducer
@@ -47,6 +48,18 @@ class Item:
         return self.row.needs_elements or dict(self.arguments).get("ord") == -math.inf
 
     @property
+    def name(self) -> str:
+        """Name of the reduction."""
+        return self.reduction.name
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether results have the input's shape."""
+        if isinstance(self.reduction, Reducer):
+            return self.reduction.spread is not None
+        return self.reduction.name in SPREADS
+
+    @property
     def key(self) -> Hashable:
         """What tells one item from another."""
         return (self.row.name if self.row is not None else self.reduction, self.arguments)
@@ -72,6 +85,13 @@ class Request:
         Whether values are folded beside the elements.
     min_count
         Results are NaN where fewer elements were folded.
+    key
+        What a launch depends on beside the arrays; it may turn out not to be hashable.
+
+    Raises
+    ------
+    ArgumentError
+        ``A316``: folded axes of extent 1 in results of the input's shape.
     """
 
     function: str
@@ -83,15 +103,22 @@ class Request:
     is_masked: bool = False
     has_initial: bool = False
     min_count: int = 0
+    key: Hashable = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> Hashable:
-        """What a launch depends on beside the arrays; it may turn out not to be hashable."""
-        items = tuple(item.key for item in self.items)
-        return (
-            items, self.is_list, axis_key(self.axis), self.keepdims, self.dtype, self.is_masked,
-            self.has_initial, self.min_count,
+    def __post_init__(self) -> None:
+        spread = next((item.name for item in self.items if item.is_spread), None)
+        if self.keepdims and spread is not None:
+            raise ArgumentError(
+                f"{self.function}: {spread} has results of the input's shape, for which "
+                "keepdims=True means nothing.",
+                code="A316",
+                hint="Leave keepdims out.",
+            )
+        key = (
+            tuple(item.key for item in self.items), self.is_list, axis_key(self.axis),
+            self.keepdims, self.dtype, self.is_masked, self.has_initial, self.min_count,
         )  # fmt: skip
+        object.__setattr__(self, "key", key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +145,10 @@ class Operands:
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> Operands:
         """Return the operands among options, and leave the others."""
-        found = {name: options.pop(name) for name in cls.__slots__ if name in options}
-        if found.get("where") is True:
-            del found["where"]
-        return cls(**found)
+        if options.keys().isdisjoint(cls.__slots__):
+            return NO_OPERANDS
+        where, *others = [options.pop(name, None) for name in cls.__slots__]
+        return cls(None if where is True else where, *others)
 
 
 NO_OPERANDS: Final = Operands()
@@ -160,28 +187,31 @@ def named_call(
         options["keepdims"] = keepdims
     if given:
         _place(row, given, options)
-    _check_names(row, options)
+    names = tuple(options)
     operands = Operands.taken_from(options)
-    is_given = (operands.where is not None, operands.initial is not None)
     kinds = [axis_key(value) for value in options.values()]
-    key = (row.name, tuple(options), *kinds, *is_given, operands.weights is not None)
+    is_given = (operands.where is None, operands.initial is None, operands.weights is None)
+    key = (row.name, names, is_given, *kinds)
+    return remembered(key, partial(_named_request, row, names, options, operands)), operands
+
+
+def remembered(key: Hashable, make: Callable[[], Request]) -> Request:
+    """Return the request that was made for a key before, or a new one."""
     try:
         request = _requests.get(key)
-        is_hashable = True
     except TypeError:  # a list of axes, or an argument that is refused
-        request, is_hashable = None, False
+        return make()
     if request is None:
-        request = _named_request(row, options, operands)
-        if is_hashable:
-            if len(_requests) >= MAX_REQUESTS:
-                _requests.clear()
-            _requests[key] = request
-    return request, operands
+        request = make()
+        if len(_requests) >= MAX_REQUESTS:
+            _requests.clear()
+        _requests[key] = request
+    return request
 
 
-def _check_names(row: Row, options: Mapping[str, Any]) -> None:
+def _check_names(row: Row, given: Sequence[str]) -> None:
     _, names = parse_signature(row.signature)
-    for name in options:
+    for name in given:
         if name not in names:
             raise KeywordError(
                 f"{row.name} has no argument {name!r}.",
@@ -190,7 +220,10 @@ def _check_names(row: Row, options: Mapping[str, Any]) -> None:
             )
 
 
-def _named_request(row: Row, options: Mapping[str, Any], operands: Operands) -> Request:
+def _named_request(
+    row: Row, names: Sequence[str], options: Mapping[str, Any], operands: Operands
+) -> Request:
+    _check_names(row, names)
     return Request(
         row.name,
         (Item(row, _own_arguments(row, options, operands)),),
@@ -287,6 +320,16 @@ def checked_min_count(function: str, value: Any) -> int:
         ) from None
 
 
+def _number(value: Any) -> float:
+    """Return a value as a number; NaN if it is none, as text of digits is none."""
+    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):  # an array, or a complex scalar of NumPy
+        return math.nan
+
+
 def _order(function: str, value: Any) -> float:
     """Return the order of a norm.
 
@@ -297,10 +340,7 @@ def _order(function: str, value: Any) -> float:
     """
     if value is None:
         return 2.0
-    try:
-        order = math.nan if isinstance(value, (str, bool)) else float(value)
-    except (TypeError, ValueError):
-        order = math.nan
+    order = math.nan if isinstance(value, bool) else _number(value)
     if math.isnan(order):
         raise ArgumentError(
             f"{function}: ord={value!r} is no order of a norm of vectors.",
@@ -342,10 +382,7 @@ def _correction(function: str, correction: Any, ddof: Any) -> float:
             hint="They are two names of one number: give one.",
         )
     given = correction if ddof is None else ddof
-    try:
-        value = float(given)
-    except (TypeError, ValueError):
-        value = math.nan
+    value = _number(given)
     if not math.isfinite(value):
         raise ArgumentError(
             f"{function}: {given!r} is no finite number to take off the degrees of freedom.",

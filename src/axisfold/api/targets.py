@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from axisfold.dtypes import SUPPORTED, DType, is_same_kind, parse
 from axisfold.errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from axisfold.interop import numpy
 from axisfold.interop.libraries import is_on_gpu, library_of
 from axisfold.interop.views import HOST, Form, Maker, View
 from axisfold.runtime.binding import share_memory
@@ -56,6 +57,61 @@ class OutArray:
     def maker(self) -> Maker:
         """What "makes" the array as it is."""
         return Maker(lambda like: (self.array, self.address or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """How a signature of host arrays recognises an array that it can write without more ado.
+
+    Attributes
+    ----------
+    key
+        What :func:`axisfold.interop.numpy.quick_key` tells of such an array; None if there is none.
+    spans
+        For each input the bytes from its address to the first and after the last one that is read.
+    """
+
+    key: Hashable
+    spans: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, arrays: Sequence[Any], form: Form, dtype: DType | None) -> Direct:
+        """Return it for inputs and for a result; None for results that are looked at first."""
+        key = None
+        if dtype is not None and not form.first:
+            kind = dtype.to_numpy()
+            key = (kind, form.shape, tuple(kind.itemsize * step for step in form.strides))
+        return cls(key, tuple(_span(a.shape, a.strides, a.itemsize) for a in arrays))
+
+
+def _span(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
+    if 0 in shape:
+        return 0, 0
+    reach = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
+
+
+def direct_out(out: Any, direct: Direct, addresses: Sequence[int]) -> Maker | None:
+    """Return what "makes" an array to write; None if :func:`out_arrays` has to look at it.
+
+    Parameters
+    ----------
+    out
+        What the caller gave.
+    direct
+        Of the signature.
+    addresses
+        Of the inputs.
+    """
+    found = numpy.quick_key(out)
+    if found is None or found[0] != direct.key or not out.flags.behaved:
+        return None
+    start = found[1]
+    end = start + out.nbytes
+    for address, (low, high) in zip(addresses, direct.spans, strict=True):
+        if start < address + high and address + low < end:
+            return None
+    return Maker(lambda like: (out, start))
 
 
 def out_arrays(

@@ -12,7 +12,7 @@ import numpy as np
 
 from axisfold.dtypes import DType
 from axisfold.errors import ArgumentError, DTypeError
-from axisfold.interop import dlpack
+from axisfold.interop import dlpack, numpy
 from axisfold.interop.dtypes import name_of
 from axisfold.interop.views import HOST, Form, Maker, View, compact_strides
 from axisfold.runtime.cuda.memory import DeviceArray
@@ -155,7 +155,7 @@ def _host(form: Form, dtype: DType) -> Maker:
 
     def allocate(like: Any) -> tuple[Any, int]:
         memory = np.empty(size + _ALIGNMENT, np.uint8)
-        address = memory.__array_interface__["data"][0]
+        address = numpy.address_of(memory)
         skipped = -address % _ALIGNMENT
         return np.ndarray(shape, kind, memory, skipped + start, steps), address + skipped
 

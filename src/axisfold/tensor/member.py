@@ -39,7 +39,10 @@ class Member:
     initial
         Dtype of one more value that is folded, for each input; () if there is none.
     min_count
-        Results are NaN where fewer elements were folded.
+        Results are NaN where fewer elements were folded; those that have no NaN are not touched.
+    unfolded
+        Results of the input's shape at elements that the caller does not fold; None for what
+        ``spread`` gives there.
     """
 
     reducer: Reducer
@@ -49,6 +52,7 @@ class Member:
     condition: Callable[..., Any] | None = None
     initial: tuple[DType, ...] = ()
     min_count: int = 0
+    unfolded: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +292,8 @@ class MemberTrace:
         else:
             shared = self._shared("value", finalized)
         value = call_with_index(function, (*self.values, shared), self.scene.index)
+        if self.member.unfolded is not None and self.scene.mask is not build.TRUE:
+            value = math.select(self.scene.mask, value, self.member.unfolded)
         return _checked_value(reducer, "spread", value)
 
     def _shared(self, name: str, value: Any) -> Any:
@@ -323,12 +329,9 @@ class MemberTrace:
         if least <= 0:
             return parts
         if not parts[0].dtype.is_float:
-            raise DTypeError(
-                f"min_count={least} makes NaN of results, but {label} is of {parts[0].dtype}, "
-                "which has none.",
-                code="D303",
-                hint="Ask for floats with dtype='float64'.",
-            )
+            if self.mask is not build.TRUE:
+                raise too_few(label, parts[0].dtype, least)
+            return parts
         enough = self.scene.count_of(self.mask) >= least
         if self.member.reducer.spread is not None:
             enough = self._shared("enough", enough)
@@ -344,6 +347,16 @@ class MemberTrace:
         if dtype == FLOAT64 and given.is_complex:
             return DType("float", given.bits // 2)
         return given if dtype.is_float and given.is_float else dtype
+
+
+def too_few(label: str, dtype: DType, least: int) -> DTypeError:
+    """Return the refusal of a result that may be NaN, of a dtype without one."""
+    return DTypeError(
+        f"min_count={least} makes a result of fewer elements NaN, but {label} is of {dtype}, which "
+        "has none.",
+        code="D303",
+        hint="Ask for floats with dtype='float64'.",
+    )
 
 
 def _checked_value(reducer: Reducer, what: str, value: Any) -> Any:

@@ -83,6 +83,8 @@ class Row:
     signature
         Names of the parameters after ``x``, in order, as in a definition:
         ``"axis, out, *, where"``.  :data:`PARAMETERS` says what each is.
+    unfolded
+        Results of the input's shape at elements that ``where=`` passes over.
     takes_complex, takes_bool
         Whether complex elements, and truth values, have a result.
     numerics
@@ -110,6 +112,7 @@ class Row:
     check: Callable[[str, Sequence[Any]], None] | None = None
     fields: tuple[str, ...] = ()
     signature: str
+    unfolded: float | None = None
     takes_complex: bool = True
     takes_bool: bool = True
     numerics: str

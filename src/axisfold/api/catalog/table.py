@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from axisfold.api.catalog.checks import nonzero_weights, some_element
@@ -177,11 +178,12 @@ _SPREAD_ROWS: Final = (
     Row(
         name="softmax", summary="Share of each exponential in their sum, in the input's shape.",
         formula="exp(x) / sum(exp(x))", make=softmax, result=INEXACT, compute=INEXACT,
-        signature="axis, dtype, *, empty", takes_complex=False,
+        signature="axis, dtype, *, out, where, empty", takes_complex=False, unfolded=0.0,
         numerics="Exponentials are taken relative to the largest element and summed in float64: "
         "float32 and 16-bit results are within 1 ulp; float64 ones within 4, and d more where "
         "e**-d counts.  A row with +inf is "
-        "NaN, as SciPy's; a row of -inf is NaN, or with ``empty='zero'`` 0.",
+        "NaN, as SciPy's; a row of -inf is NaN, or with ``empty='zero'`` 0.  Elements that "
+        "``where=`` passes over have no share: their result is 0.",
         nan="makes all results of its fold NaN", empty="no elements",
         numpy_name="scipy.special.softmax",
         example=("axisfold.softmax([[1.0, 1.0], [0.0, -800.0]], axis=1)",
@@ -190,12 +192,13 @@ _SPREAD_ROWS: Final = (
     Row(
         name="log_softmax", summary="Logarithm of softmax, in the input's shape.",
         formula="x - log(sum(exp(x)))", make=log_softmax, result=INEXACT, compute=INEXACT,
-        signature="axis, dtype, *, empty", takes_complex=False,
+        signature="axis, dtype, *, out, where, empty", takes_complex=False,
+        unfolded=-math.inf,
         numerics="As softmax, without its underflow and, close to 0, without its cancellation: "
         "float32 and 16-bit results are within 1 ulp; float64 ones within 4, and d more where "
         "e**-d counts.  With +inf in a row "
         "the result is NaN there and -inf elsewhere; a row of -inf is NaN, or with "
-        "``empty='zero'`` -inf.",
+        "``empty='zero'`` -inf.  Elements that ``where=`` passes over give -inf.",
         nan="makes all results of its fold NaN", empty="no elements",
         numpy_name="scipy.special.log_softmax",
         example=("axisfold.log_softmax([[0.0, -800.0]], axis=1)", "array([[   0., -800.]])"),

@@ -28,7 +28,7 @@ def encode(request: Request, initial: tuple[Any, ...] | None = None) -> str:
     Named reductions are the same text in every process; a Reducer is named by a token that only
     this process knows.
     """
-    found: dict[str, Any] = {f.name: getattr(request, f.name) for f in fields(request)}
+    found: dict[str, Any] = {f.name: getattr(request, f.name) for f in fields(request) if f.init}
     found["items"] = [_encode_item(item) for item in request.items]
     wanted = wanted_dtype(request.dtype)
     found["dtype"] = None if wanted is None else wanted.name

@@ -13,7 +13,7 @@ Where a derivative does not exist, the rules choose:
 - logsumexp: 0 for a row of −inf; elements at +inf share evenly;
 - log_softmax: the shares of a row of −inf are 0, as those of logsumexp;
 - std at 0 and norms at 0: 0;
-- elements that ``where=`` or a nan-form leaves out: 0.
+- elements that ``where=`` or a nan-form leaves out: 0, also those of softmax and log_softmax.
 """
 
 from __future__ import annotations
@@ -216,12 +216,12 @@ def _average(f: Fold) -> tuple[Any, ...]:
 
 def _softmax(f: Fold) -> tuple[Any, ...]:
     (y,), (g,) = f.results, f.upstream
-    return (y * (g - f.sum(g * y)),)
+    return (y * (g - f.sum(f.folded(g, 0) * y)),)
 
 
 def _log_softmax(f: Fold) -> tuple[Any, ...]:
     (y,), (g,) = f.results, f.upstream
-    return (g - f.xp.exp(y) * f.sum(g),)
+    return (g - f.xp.exp(y) * f.sum(f.folded(g, 0)),)
 
 
 def _ratio(xp: Any, a: Any, b: Any) -> Any:
