@@ -7,7 +7,8 @@ once, each buffer a parameter or allocated around its use, outputs alone are wri
 parameters, no parallel loop ends early.  Level ``device`` in addition: no vectorized or unrolled
 loop is left, parallel loops do not nest, every index is int64, and local memory has constant
 extents.  Level ``threads``: as device, but there are launches in the place of parallel loops; what
-touches memory lies in one, all-reduces are expanded, and shared memory is placed.
+touches memory lies in one, all-reduces are expanded, shared memory is placed, and loops may be left
+unrolled.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ class _Verifier:
             self.expr(end, loop)
             self.require(end.dtype == loop.var.dtype, "a loop's ends differ in dtype", loop)
         if self.level != "loops":
-            kinds = ("serial", "rolled", *(("parallel",) if self.level == "device" else ()))
+            kinds = ("serial", "rolled", "parallel" if self.level == "device" else "unrolled")
             self.require(loop.kind in kinds, f"a loop is still {loop.kind}", loop)
             nests = loop.kind == "parallel" and self.is_parallel
             self.require(not nests, "a parallel loop lies inside another", loop)

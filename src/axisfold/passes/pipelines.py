@@ -18,6 +18,7 @@ from axisfold.passes.expand_all_reduce import expand_all_reduce
 from axisfold.passes.fast_division import fast_division
 from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.launch_threads import launch_threads
+from axisfold.passes.leave_unrolled import leave_unrolled
 from axisfold.passes.limits import check_limits
 from axisfold.passes.partition_loops import partition_loops
 from axisfold.passes.place_barriers import place_barriers
@@ -78,7 +79,8 @@ THREADS: Final[tuple[Pass, ...]] = (
     simplify_program,
     # Divisions that simplifying could not remove, while their indices are whole expressions.
     fast_division,
-    unroll_loops,
+    # Their rounds differ in constants only, which the compiler of threads sees for itself.
+    leave_unrolled,
 )
 
 
