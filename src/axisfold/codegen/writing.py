@@ -17,7 +17,18 @@ from axisfold.codegen.text import Code, Lines, Names, choice
 from axisfold.dtypes import INT64, DType
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Binary, Call, Cast, Const, Expr, IfThenElse, Load, Node, Var
+from axisfold.ir.expr import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    IfThenElse,
+    Load,
+    Node,
+    Select,
+    Var,
+)
 from axisfold.ir.walk import children, post_order, rewrite
 
 # An index is written out, however often it occurs, unless it is longer than this many nodes.
@@ -61,7 +72,12 @@ class Context(ABC):
         Names of the buffers in scope.
     bounds
         Domains of the loops around.
+    names_sides
+        Whether sides of a select that call functions are computed before it: a compiler might make
+        a branch of it else, which threads of a warp take one after the other.
     """
+
+    names_sides = False
 
     def __init__(self, names: Names, lines: Lines) -> None:
         self.names, self.lines = names, lines
@@ -131,6 +147,7 @@ class Writing:
         self.sizes: dict[int, int] = {}
         self.reads: dict[int, bool] = {}
         self.bits: dict[int, int | None] = {}
+        self.sides: set[int] = set()
         self.uses.update(id(r) for r in self.shared.values())
         for node in {id(n): n for r in self.shared.values() for n in post_order(r)}.values():
             below = children(node)
@@ -138,6 +155,8 @@ class Writing:
             self.sizes[id(node)] = 1 + sum(self.sizes[id(c)] for c in below)
             self.reads[id(node)] = isinstance(node, Load) or any(self.reads[id(c)] for c in below)
             self.bits[id(node)] = self._bits(node)
+            if context.names_sides and isinstance(node, Select):
+                self.sides |= {id(e) for e in (node.true_value, node.false_value) if _calls(e)}
 
     def _bits(self, node: Node) -> int | None:
         """Return how many bits an index needs, None for what is no index."""
@@ -198,7 +217,8 @@ class Writing:
     def _named(self, task: _Task, code: Code, done: _Done) -> Code:
         """Give a value a name of its own if it would be written more than once."""
         node, place = task
-        if self.uses[id(node)] < 2 or self._is_short(node, place, code):
+        is_repeated = self.uses[id(node)] > 1 and not self._is_short(node, place, code)
+        if not is_repeated and id(node) not in self.sides:
             return code
         if code.text in done:
             return done[code.text]
@@ -273,6 +293,11 @@ class Writing:
         finally:
             lines.lines = outer
             lines.depth -= 1
+
+
+def _calls(expr: Expr) -> bool:
+    """Whether a float is computed by a function."""
+    return any(isinstance(n, Call) and n.dtype.is_float for n in post_order(expr))
 
 
 def _operands(task: _Task) -> list[_Task]:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from axisfold.dtypes import INT64
+from axisfold.dtypes import INT32, INT64
 from axisfold.ir import build
-from axisfold.ir.expr import Expr, Var
+from axisfold.ir.combiner import Combiner
+from axisfold.ir.expr import Binary, Cast, Const, Expr, Select, Var
 from axisfold.ir.walk import substitute
 from axisfold.plan.compose import Composer, Graph
 from axisfold.plan.sizes_gpu import GpuClass
@@ -16,6 +17,7 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
+from axisfold.tensor.tile import TilePass
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def tile_graph(composer: Composer) -> Graph:
     lanes = layout.lanes if folds_lanes else 1
     inputs, index = composer.inputs(), composer.index_strides()
     tiles = _passes(composer, units, inputs, index, lanes)
-    state = _merged(composer, units, lanes, tiles)
+    state = _merged(composer, units, lanes, tiles, index)
     return composer.finished(inputs, index, state, tiles)
 
 
@@ -111,12 +113,13 @@ def _passes(
         at += units.coordinates(unit) + [run[1].var] * (lanes > 1)
         mapping = composer.elements(inputs, at, index)
         mapping[traced.tile_count] = units.left(place) * lanes
-        mapping.update(
-            {p.result: t[outside] for p, t in zip(traced.tile_passes, made, strict=False)}
-        )
+        mapping.update(_results(composer, units, lanes, made, outside, index))
+        combiner, source = _in_registers(tile_pass, units)
+        if tile_pass.place is not None:
+            mapping[tile_pass.place] = build.cast(INT32, run[0].var * lanes + run[1].var)
         body = make_reduce(
-            tile_pass.combiner,
-            [substitute(tile_pass.source, mapping)],
+            combiner,
+            [substitute(source, mapping)],
             run,
             where=build.likely(unit < units.count),
         )
@@ -124,16 +127,78 @@ def _passes(
     return made
 
 
-def _merged(composer: Composer, units: _Units, lanes: int, tiles: Sequence[Tensor]) -> ComputeOp:
+def _has_places(units: _Units) -> bool:
+    """Whether elements of a tile that come later have larger indices."""
+    return len(units.extents) == 1
+
+
+def _in_registers(tile_pass: TilePass, units: _Units) -> tuple[Combiner, Expr]:
+    """Return what folds a tile, in int32 where its few elements cannot make more."""
+    if tile_pass.place is not None and _has_places(units):
+        return tile_pass.inner
+    short = _short(tile_pass.source)
+    result = tile_pass.combiner.result[0]
+    if short is None or not (isinstance(result, Binary) and result.op == "add"):
+        return tile_pass.combiner, tile_pass.source
+    lhs, rhs = Var("lhs", INT32), Var("rhs", INT32)
+    return Combiner((lhs,), (rhs,), (lhs + rhs,), (build.const(0, INT32),)), short
+
+
+def _short(source: Expr) -> Expr | None:
+    """Return an int64 that is made of 16 bits at most as an int32, None for another value."""
+    match source:
+        case Cast(dtype=dtype, value=value) if dtype == INT64 and not value.dtype.is_float:
+            return build.cast(INT32, value) if value.dtype.bits <= 16 else None
+        case Const(dtype=dtype, value=number) if dtype == INT64 and abs(int(number)) < 1 << 15:
+            return build.const(int(number), INT32)
+        case Select(condition=condition, true_value=a, false_value=b):
+            sides = _short(a), _short(b)
+            if sides[0] is None or sides[1] is None:
+                return None
+            return build.select(condition, *sides)
+        case _:
+            return None
+
+
+def _results(
+    composer: Composer,
+    units: _Units,
+    lanes: int,
+    tiles: Sequence[Tensor],
+    here: Sequence[Expr],
+    index: Tensor | None,
+) -> dict[Var, Expr]:
+    """Return what the results of the first passes are at a tile."""
+    found: dict[Var, Expr] = {}
+    kept = len(composer.kept_extents)
+    for tile_pass, tensor in zip(composer.traced.tile_passes, tiles, strict=False):
+        value: Expr = tensor[tuple(here)]
+        if tile_pass.place is not None and _has_places(units):
+            wide = build.cast(INT64, value)
+            unit = units.position(here[kept:], wide // lanes)
+            at = [*here[:kept], *units.coordinates(unit)]
+            at += [wide % lanes] * (lanes > 1)
+            where = composer.elements((), at, index)[composer.traced.index]
+            is_there = value < units.gpu.steps * lanes
+            value = build.select(is_there, where, tile_pass.combiner.identity[0])
+        found[tile_pass.result] = build.cast(tile_pass.result.dtype, value)
+    return found
+
+
+def _merged(
+    composer: Composer,
+    units: _Units,
+    lanes: int,
+    tiles: Sequence[Tensor],
+    index: Tensor | None,
+) -> ComputeOp:
     """Return the stage that merges the states of tiles."""
     traced = composer.traced
     kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
     dealt = [_axis(n, e, "reduce") for n, e in _dealt(units)]
     here = tuple(a.var for a in (*kept, *dealt))
     place = [a.var for a in dealt]
-    mapping: dict[Var, Expr] = {
-        p.result: t[here] for p, t in zip(traced.tile_passes, tiles, strict=True)
-    }
+    mapping = _results(composer, units, lanes, tiles, here, index)
     mapping[traced.tile_count] = units.left(place) * lanes
     body = make_reduce(
         traced.combiner,

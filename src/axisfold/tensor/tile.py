@@ -90,13 +90,22 @@ class Tile:
         return any(isinstance(e, Complex) for e in self._elements)
 
     @property
+    def dtype(self) -> DType:
+        """Of an element; of a complex one that of its parts."""
+        first = self._elements[0]
+        return (first.re if isinstance(first, Complex) else build.as_expr(first)).dtype
+
+    @property
     def is_narrow(self) -> bool:
         """Whether all passes so far have narrow sums."""
         return all(p.narrow is not None for p in self.passes)
 
-    def sum(self, function: Callable[..., Any]) -> Any:
-        """Sum of a function of the elements."""
-        return self._reduce(function, "add", lambda d: 0)
+    def sum(self, function: Callable[..., Any], dtype: DType | None = None) -> Any:
+        """Sum of a function of the elements, in a dtype that is enough for a short run.
+
+        Without one, it is as wide as that of a sum of any length.
+        """
+        return self._reduce(function, "add", lambda d: 0, dtype)
 
     def max(self, function: Callable[..., Any]) -> Any:
         """Largest value of a function of the elements; a NaN wins."""
@@ -121,17 +130,19 @@ class Tile:
         )
         return result
 
-    def _reduce(self, function: Callable[..., Any], op: Any, identity: Any) -> Any:
+    def _reduce(
+        self, function: Callable[..., Any], op: Any, identity: Any, dtype: DType | None = None
+    ) -> Any:
         value = call_with_index(function, self._elements, self._index)
         if isinstance(value, Complex):
-            parts = (self._pass(v, op, identity) for v in (value.re, value.im))
+            parts = (self._pass(v, op, identity, dtype) for v in (value.re, value.im))
             return Complex(*parts)
-        return self._pass(value, op, identity)
+        return self._pass(value, op, identity, dtype)
 
-    def _pass(self, value: Any, op: Any, identity: Any) -> Var:
+    def _pass(self, value: Any, op: Any, identity: Any, wanted: DType | None = None) -> Var:
         source = build.as_expr(value)
         if op == "add":
-            source = build.cast(accumulator(source.dtype), source)
+            source = build.cast(wanted or accumulator(source.dtype), source)
         dtype = source.dtype
         start = build.const(identity(dtype), dtype)
         # A narrow sum is a stage that knows elements only, not what earlier passes gave.

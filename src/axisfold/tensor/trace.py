@@ -12,6 +12,7 @@ from axisfold.errors import ReducerError
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
+from axisfold.ir.walk import uses
 from axisfold.tensor.float8 import Float8
 from axisfold.tensor.member import Counter, InitialValue, Member, MemberTrace, Result, Scene
 from axisfold.tensor.reducer import State
@@ -119,7 +120,7 @@ def trace(
         results=[r for p in parts for r in p.results],
         widths=tuple(len(p.results) for p in parts),
         is_spread=_is_spread(members),
-        shares=tuple(s for p in parts for s in p.shares),
+        shares=_used_shares(parts),
     )  # fmt: skip
     tiles = [m.reducer.tile for m in members if m.reducer.tile is not None]
     if len(tiles) == len(parts):
@@ -130,6 +131,14 @@ def trace(
         state = (e for p in parts for e in p.tile_state)
         traced.tile_state = (*state, *(c.tile for c in scene.counters))
     return traced
+
+
+def _used_shares(parts: Sequence[MemberTrace]) -> tuple[tuple[Var, Expr], ...]:
+    """Return what elements share, without what these do not use of it."""
+    shares = [s for p in parts for s in p.shares]
+    results = [value for p in parts for r in p.results for value in r.parts]
+    used = tuple(s for s in shares if any(uses(value, {s[0]}) for value in results))
+    return used or tuple(shares[:1])
 
 
 def _combiner(

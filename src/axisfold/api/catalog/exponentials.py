@@ -18,6 +18,7 @@ from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.values import two_sum
 
 _INF = math.inf
+_LOG2_E = math.log2(math.e)
 
 
 def _scale(a: Any, m: Any) -> Any:
@@ -40,18 +41,6 @@ def _absorb(a: Any, x: Any) -> dict[str, Any]:
     return {"m": m, "s": te.select(x > a.m, (a.s + 1.0) * scale, a.s + scale)}
 
 
-def _tile(hold: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
-    """Return the tile form, with one rescaling for each run, by exponentials of ``hold(x)``."""
-
-    def tile(t: Any) -> dict[str, Any]:
-        m = t.max(hold)
-        largest = t.sum(lambda x: te.cast(INT64, hold(x).equal(m)))
-        others = t.sum(lambda x: te.select(hold(x).equal(m), 0.0, te.exp(hold(x) - m)))
-        return {"m": m, "s": others + te.cast(FLOAT64, largest - 1)}
-
-    return tile
-
-
 def _wide(x: Any) -> Any:
     return te.cast(FLOAT64, x)
 
@@ -61,9 +50,54 @@ def _narrow(x: Any) -> Any:
     return te.cast(FLOAT64 if x.dtype.bits > FLOAT32.bits else FLOAT32, x)
 
 
+def _plain(x: Any, origin: Any) -> Any:
+    """``exp(x - origin)``, up to the rounding of the difference."""
+    if x.dtype.is_half:
+        return te.exp2((_narrow(x) - origin) * _LOG2_E)
+    return te.exp(_narrow(x) - origin)
+
+
+def _exact(x: Any, origin: Any) -> Any:
+    """``exp(x - origin)`` of a difference that is not rounded where the element is a float32.
+
+    The exponential of a rounded difference d is off by up to d / 2 units in the last place.
+    """
+    if x.dtype != FLOAT32:
+        return _plain(x, origin)
+    difference, rest = two_sum(x, origin * -1.0)
+    power = te.exp(difference)
+    return power + power * te.select(rest.equal(rest), rest, 0.0)
+
+
+def _sum(t: Any, function: Callable[[Any], Any]) -> Any:
+    """Sum over a run; exponentials of 16-bit floats need no more digits than float32 has."""
+    return t.sum(function, dtype=FLOAT32 if t.dtype.is_half else None)
+
+
+def _tile(power: Callable[[Any, Any], Any]) -> Callable[[Any], dict[str, Any]]:
+    """Return the tile form, with one rescaling for each run."""
+
+    def tile(t: Any) -> dict[str, Any]:
+        m = t.max(_narrow)
+        largest = t.sum(lambda x: te.cast(INT64, _narrow(x).equal(m)))
+        others = _sum(t, lambda x: te.select(_narrow(x).equal(m), 0.0, power(x, m)))
+        return {"m": m, "s": te.cast(FLOAT64, others) + te.cast(FLOAT64, largest - 1)}
+
+    return tile
+
+
+def _tile_of_all(t: Any) -> dict[str, Any]:
+    """Return the tile form where the digits of a sum close to 1 do not count."""
+    if t.dtype == FLOAT64:
+        return _tile(_exact)(t)
+    m = t.max(_narrow)
+    origin = te.select(m.equal(-_INF), 0.0, m)
+    return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: _exact(x, origin))) - 1.0}
+
+
 def _reducer(
     name: str,
-    hold: Callable[[Any], Any],
+    tile: Callable[[Any], dict[str, Any]],
     finalize: Callable[[Any], Any],
     spread: Callable[[Any, Any], Any] | None = None,
 ) -> Reducer:
@@ -75,12 +109,12 @@ def _reducer(
         combine=_merge,
         finalize=finalize,
         absorb=_absorb,
-        tile=_tile(hold),
+        tile=tile,
         spread=spread,
     )
 
 
-LOGSUMEXP = _reducer("logsumexp", _narrow, lambda a: a.m + te.log1p(a.s))
+LOGSUMEXP = _reducer("logsumexp", _tile(_plain), lambda a: a.m + te.log1p(a.s))
 
 
 def _origin(a: Any, empty: str) -> Any:
@@ -94,23 +128,29 @@ def _origin(a: Any, empty: str) -> Any:
 
 def softmax(empty: str = "nan") -> Reducer:
     """Return the reducer of each element's share of the sum of exponentials."""
-    return _reducer(
-        "softmax",
-        _wide,
-        lambda a: {
-            "m": _origin(a, empty),
-            # As inf / inf, for all elements beside an infinite one.
-            "total": te.select(a.m.equal(_INF), math.nan, a.s + 1.0),
-        },
-        _share,
-    )
+
+    def finalize(a: Any) -> dict[str, Any]:
+        total = te.select(a.m.equal(-_INF), 1.0, a.s + 1.0)
+        # As inf / inf, for all elements beside an infinite one.
+        total = te.select(a.m.equal(_INF), math.nan, total)
+        m = _origin(a, empty)
+        return {"m": m, "total": total, "log": m + te.log(total)}
+
+    return _reducer("softmax", _tile_of_all, finalize, _share)
 
 
 def _share(x: Any, r: Any) -> Any:
+    x = build.as_expr(x)
+    if x.dtype.is_half:
+        return _plain(x, te.cast(FLOAT32, r.m)) * te.cast(FLOAT32, 1.0 / r.total)
+    if x.dtype == FLOAT32:  # the quotient as one exponential, which rounds less often
+        near = te.cast(FLOAT32, r.log)
+        difference, rest = two_sum(x, near * -1.0)
+        rest = te.select(rest.equal(rest), rest, 0.0) - te.cast(FLOAT32, r.log - near)
+        power = te.exp(difference)
+        return power + power * rest
     wide = te.cast(FLOAT64, x)
     power = te.exp(wide - r.m)
-    if build.as_expr(x).dtype != FLOAT64:
-        return power * (1.0 / r.total)
     # The difference of float64 numbers is rounded; exp would make much of that.
     _, rest = two_sum(wide, r.m * -1.0)
     return te.select(rest.equal(rest), power + power * rest, power) / r.total
@@ -120,7 +160,13 @@ def log_softmax(empty: str = "nan") -> Reducer:
     """Return the reducer of the logarithm of :func:`softmax`."""
     return _reducer(
         "log_softmax",
-        _wide,
+        _tile(_exact),
         lambda a: {"m": _origin(a, empty), "log": te.log1p(a.s)},
-        lambda x, r: (te.cast(FLOAT64, x) - r.m) - r.log,
+        _log_share,
     )
+
+
+def _log_share(x: Any, r: Any) -> Any:
+    x = build.as_expr(x)
+    hold = FLOAT32 if x.dtype.is_half else FLOAT64
+    return (te.cast(hold, x) - te.cast(hold, r.m)) - te.cast(hold, r.log)

@@ -44,6 +44,8 @@ class Expressions(Context):
         Local memory that holds values, not the bytes of memory: all but the lanes that are moved.
     """
 
+    names_sides = True
+
     def __init__(self, names: Names, lines: Lines, helpers: Helpers) -> None:
         super().__init__(names, lines)
         self.helpers = helpers

@@ -66,6 +66,11 @@ FUNCTIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
         f"""
 /* The bfloat16 nearest to a value, ties to even. */
 {HEAD} u16 bf16_bits(float value) {{
+#if __CUDA_ARCH__ >= 800
+    u16 found;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(found) : "f"(value));
+    return found;
+#else
     const u32 bits = __float_as_uint(value);
     return (u16)(value != value ? 0x7fffu : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }}
