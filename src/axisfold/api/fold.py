@@ -150,7 +150,7 @@ def plan_fold(
         of = Inputs(
             tuple(itemsizes),
             (*(_address(a) for a in arrays), *(0,) * traced.is_spread),
-            tuple(d.is_complex or traced.is_spread for d in dtypes),
+            tuple(d.is_complex for d in dtypes),
         )
         gpu = classify(problem, kind, of, traced, target)
         problem = with_lanes(problem, kind, gpu.axis_lanes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from axisfold.interop import numpy
 from axisfold.interop.libraries import is_on_gpu, library_of
 from axisfold.interop.views import HOST, Form, Maker, View
 from axisfold.runtime.binding import share_memory
+
+# Bytes of the longest store of a thread of a device.
+WIDEST_STORE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +291,9 @@ def _is_as_written(v: View, form: Form, dtype: DType) -> bool:
         return False
     steps = zip(v.shape, v.strides, form.strides, strict=True)
     is_alike = all(n == 1 or s == t * v.itemsize for n, s, t in steps)
-    return is_alike and v.address % v.itemsize == 0
+    # Kernels for devices write several elements at once where a new array lets them.
+    align = v.itemsize if v.device == HOST else max(v.itemsize, WIDEST_STORE)
+    return is_alike and v.address % align == 0
 
 
 def _overlap(a: View, b: View) -> bool:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from axisfold.errors import ArgumentError, ScheduleError
+from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import For, Kernel, Let
 from axisfold.ir.walk import post_order
@@ -26,6 +27,7 @@ def lower_schedule(
     *,
     any_layout: bool = False,
     layouts: Mapping[Tensor, tuple[Expr, ...]] = MappingProxyType({}),
+    facts: Mapping[Tensor, Facts] = MappingProxyType({}),
     target: Target | None = None,
 ) -> Kernel:
     """Return the loop nest of a schedule.
@@ -44,6 +46,8 @@ def lower_schedule(
     layouts
         Strides, in elements, of the memory that the caller promises to bind to outputs; () for
         C order without gaps, although extents are variable.
+    facts
+        What else the caller promises of the memory of outputs.
     target
         What the program is for: limits on bound axes are checked then.
 
@@ -67,7 +71,10 @@ def lower_schedule(
     tensors = [_checked(schedule, a, position) for position, a in enumerate(args)]
     if len(set(tensors)) != len(tensors):
         raise ArgumentError("a tensor is named twice in args.", code="A101")
-    storage = {t: any_argument(t) if any_layout else argument(t, layouts.get(t)) for t in tensors}
+    storage = {
+        t: any_argument(t) if any_layout else argument(t, layouts.get(t), facts.get(t))
+        for t in tensors
+    }
     _check_complete(schedule, storage)
     builder = LoopBuilder(schedule, _by_origin(schedule, storage), target)
     outputs = tuple(s.buffer for t, s in storage.items() if t.op.body)

@@ -52,16 +52,18 @@ def _total(terms: Sequence[Expr]) -> Expr:
     return total
 
 
-def argument(tensor: Tensor, strides: tuple[Expr, ...] | None = None) -> Storage:
+def argument(
+    tensor: Tensor, strides: tuple[Expr, ...] | None = None, promised: Facts | None = None
+) -> Storage:
     """Return the storage of an argument.
 
     A placeholder's own strides count.  Otherwise a tensor has the strides given, in elements, ()
     for compact memory; by default any if an extent is variable, and compact memory if all are
-    constants (or computed).
+    constants (or computed).  ``promised`` is what else is known of it.
     """
     op = tensor.op
     zeros = tuple(build.const(0, e.dtype) for e in tensor.shape)
-    facts = Facts(align=tensor.dtype.itemsize)
+    facts = promised or Facts(align=tensor.dtype.itemsize)
     if isinstance(op, PlaceholderOp) and op.facts is not None:
         facts = op.facts
     if isinstance(op, PlaceholderOp) and op.strides is not None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from axisfold.config import config
+from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr
 from axisfold.ir.stmt import Kernel
 from axisfold.ir.verify import verify
@@ -91,6 +92,7 @@ def legible(
     *,
     any_layout: bool = False,
     layouts: Mapping[Tensor, tuple[Expr, ...]] = MappingProxyType({}),
+    facts: Mapping[Tensor, Facts] = MappingProxyType({}),
     target: Target | None = None,
 ) -> Kernel:
     """Return the loop nest of a schedule as people read it: what ``lower`` prints.
@@ -98,7 +100,7 @@ def legible(
     The parameters are those of :func:`axisfold.lower.program.lower_schedule`.
     """
     kernel = lower_schedule(
-        schedule, args, name, any_layout=any_layout, layouts=layouts, target=target
+        schedule, args, name, any_layout=any_layout, layouts=layouts, facts=facts, target=target
     )
     return _run(LEGIBLE, kernel, "loops")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from axisfold.dtypes import INT64
+from axisfold.dtypes import INT64, DType
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Facts
@@ -100,6 +100,7 @@ class Composer:
             tuple(tiles),
             self.layout,
             tuple(parts),
+            {t: self._result_facts(t.dtype) for t in results} if traced.is_spread else {},
         )
 
     def tiled_graph(self, rows: int) -> Graph:
@@ -259,6 +260,11 @@ class Composer:
         width *= self.layout.gpu.lanes
         return Facts(align=width, stride_align=width)
 
+    def _result_facts(self, dtype: DType) -> Facts:
+        """Return what is known of new memory for a result of the inputs' shape."""
+        width = dtype.itemsize * self.layout.lanes
+        return Facts(align=width, stride_align=width)
+
     def _kept_shape(self) -> list[Expr]:
         return self.kept_extents if self.layout.kept else []
 
@@ -287,7 +293,10 @@ class Composer:
         rank = self.layout.kept + self.layout.reduced
         strides: list[Expr] = [Var(f"s_{axis}", INT64) for axis in range(rank)]
         if self.layout.inner_steps[-1] in ("unit", "two"):
-            strides[self.layout.innermost] = build.const(parts, INT64)
+            inner = self.layout.innermost
+            strides[inner] = build.const(parts, INT64)
+            if self.layout.lanes > 1:
+                strides[inner - 1] = build.const(parts * self.layout.lanes, INT64)
         return tuple(strides)
 
     def index_strides(self) -> Tensor | None:

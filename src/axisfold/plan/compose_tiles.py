@@ -18,6 +18,7 @@ from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
 from axisfold.tensor.tile import TilePass
+from axisfold.tensor.trace import Traced
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,40 @@ def tile_graph(composer: Composer) -> Graph:
     tiles = _passes(composer, units, inputs, index, lanes)
     state = _merged(composer, units, lanes, tiles, index)
     return composer.finished(inputs, index, state, tiles)
+
+
+def whole_graph(composer: Composer) -> Graph:
+    """Return the computation where the tile is a whole fold: its passes read all elements again.
+
+    That is for folds that registers or caches hold; no states are merged.
+    """
+    traced = composer.traced
+    inputs, index = composer.inputs(), composer.index_strides()
+    count: Expr = build.const(1, INT64)
+    for extent in composer.reduced_extents:
+        count = count * extent
+    made: list[Tensor] = []
+    for number, tile_pass in enumerate(traced.tile_passes):
+        kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
+        folded = [_axis(f"k{n}", e, "reduce") for n, e in enumerate(composer.reduced_extents)]
+        here = [a.var for a in kept]
+        mapping = composer.elements(inputs, [*here, *(a.var for a in folded)], index)
+        mapping[traced.tile_count] = count
+        mapping.update(_values(traced, made, here))
+        body = make_reduce(tile_pass.combiner, [substitute(tile_pass.source, mapping)], folded)
+        made.append(make_compute(f"tile{number}", tuple(kept), body).output(0))
+    kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
+    mapping = _values(traced, made, [a.var for a in kept])
+    mapping[traced.tile_count] = count
+    values = [substitute(e, mapping) for e in traced.tile_state]
+    state = make_compute("state", tuple(kept), values)
+    return composer.finished(inputs, index, state, made)
+
+
+def _values(traced: Traced, tiles: Sequence[Tensor], here: Sequence[Expr]) -> dict[Var, Expr]:
+    """Return what the first passes over a whole fold have found."""
+    pairs = zip(traced.tile_passes, tiles, strict=False)
+    return {tile_pass.result: tensor[tuple(here)] for tile_pass, tensor in pairs}
 
 
 def _dealt(units: _Units) -> list[tuple[str, Expr]]:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr
 from axisfold.plan.canonical import Inner
 from axisfold.plan.sizes_gpu import GpuClass
@@ -95,6 +97,8 @@ class Graph:
         The layout class.
     tile_parts
         For each tile the stage of its narrow sums, or None.
+    facts
+        What is promised of the memory of results beside their layouts.
     """
 
     inputs: tuple[tuple[Tensor, ...], ...]
@@ -107,6 +111,7 @@ class Graph:
     tiles: tuple[Tensor, ...] = ()
     layout: LayoutClass | None = None
     tile_parts: tuple[Tensor | None, ...] = ()
+    facts: Mapping[Tensor, Facts] = field(default_factory=dict)
 
     @property
     def gpu(self) -> GpuClass:

@@ -204,6 +204,7 @@ def _loops(traced: Traced, rule: Rule, graph: Graph, schedule: Schedule, target:
         graph.args,
         f"{rule.name}_fold",
         layouts=_layouts(graph),
+        facts=graph.facts,
         target=target if target.has_threads else None,
     )
 

@@ -22,7 +22,7 @@ def row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     bind(result, block, "blockIdx.x")
     state.compute_at(result, block)
     state.set_scope("local")
-    _fold(s, graph, graph.state, BLOCK, UNROLL)
+    fold_row(s, graph, graph.state, BLOCK, UNROLL)
 
 
 def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -35,7 +35,7 @@ def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
     bind(result, place, "threadIdx.y" if team > 1 else "threadIdx.x")
     state.compute_at(result, place)
     state.set_scope("local")
-    _fold(s, graph, graph.state, team, graph.gpu.steps)
+    fold_row(s, graph, graph.state, team, graph.gpu.steps)
 
 
 def row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -48,7 +48,7 @@ def row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
     part, _ = state.split(turn, factor=BLOCK * UNROLL)
     partials: Any = s.rfactor(graph.state, part)
     partial = s[first(partials)]
-    _fold(s, graph, partials, BLOCK, UNROLL)
+    fold_row(s, graph, partials, BLOCK, UNROLL)
     part, *kept = partial.op.axis
     output = fused(partial, kept)
     partial.reorder(output, part)
@@ -63,7 +63,7 @@ def row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
     result.last_block(partial)
 
 
-def _fold(s: Schedule, graph: Graph, tensors: Any, team: int, unroll: int) -> None:
+def fold_row(s: Schedule, graph: Graph, tensors: Any, team: int, unroll: int) -> None:
     """Fold a stage by ``team`` threads, each with ``unroll`` loads under way.
 
     Each lane of a load has a state of its own; a thread folds its lanes in the end, and then the

@@ -10,8 +10,10 @@ from typing import Final
 
 from axisfold.plan import rules_cuda as folds
 from axisfold.plan.compose import Graph
-from axisfold.plan.rule import Scheduler
-from axisfold.plan.schedules_gpu import bind, fused
+from axisfold.plan.compose_tiles import whole_graph
+from axisfold.plan.rule import Rule, Scheduler
+from axisfold.plan.rules_cuda_rows import fold_row
+from axisfold.plan.schedules_gpu import bind, first, fused
 from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
@@ -23,15 +25,33 @@ from axisfold.tensor.trace import Traced
 
 def _row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which fold it and then compute its elements."""
-    result, team = s[graph.results[0]], graph.gpu.team
+    result, gpu = s[graph.results[0]], graph.gpu
     kept, folded = result_axes(s, graph)
-    block, place = result.split(fused(result, kept), factor=max(BLOCK // team, 1))
+    block, place = result.split(fused(result, kept), factor=max(BLOCK // gpu.team, 1))
     bind(result, block, "blockIdx.x")
-    bind(result, place, "threadIdx.y" if team > 1 else "threadIdx.x")
-    if team > 1:
-        _elements_by_threads(result, folded, "threadIdx.x", team)
+    bind(result, place, "threadIdx.y" if gpu.team > 1 else "threadIdx.x")
+    _elements_of_row(result, folded, graph)
     _fold_at(s, graph, place)
-    _fold_by_threads(s[graph.state[0]], traced, "threadIdx.x", team)
+    if traced.combiner.is_ordered:
+        _fold_by_threads(s[graph.state[0]], traced, "threadIdx.x", gpu.team)
+        return
+    for tensors in graph.tiles or (graph.state,):
+        s[first(tensors)].compute_at(result, place)
+        s[first(tensors)].set_scope("local")
+        fold_row(s, graph, tensors, gpu.team, gpu.steps)
+
+
+def _elements_of_row(result: Stage, folded: list[Axis], graph: Graph) -> None:
+    """Share the elements of a row among its team, as its loads are shared."""
+    gpu = graph.gpu
+    units = folded[:-1] if gpu.lanes > 1 else folded
+    _, rest = result.split(fused(result, units), factor=gpu.team * gpu.steps)
+    step, thread = result.split(rest, factor=gpu.team)
+    if gpu.team > 1:
+        bind(result, thread, "threadIdx.x")
+    result.unroll(step)
+    if gpu.lanes > 1:
+        result.vectorize(folded[-1])
 
 
 def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -85,21 +105,37 @@ def _then_elements(fold: Scheduler) -> Scheduler:
     def schedule(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
         fold(s, fold_of(graph), traced, target)
         result = s[graph.results[0]]
-        block, thread = result.split(fused(result, result.op.axis), factor=BLOCK)
+        has_lanes = graph.gpu.lanes > 1
+        axes = result.op.axis[:-1] if has_lanes else result.op.axis
+        block, thread = result.split(fused(result, axes), factor=BLOCK)
+        if has_lanes:
+            result.vectorize(result.op.axis[-1])
         bind(result, block, "blockIdx.x")
         bind(result, thread, "threadIdx.x")
 
     return schedule
 
 
-RULES: Final = spread_rules(
-    folds.RULES,
-    {
-        "short_row": _row,
-        "row": _row,
-        "ordered": _row,
-        "thread_column": _column,
-        "column": _column,
-    },
-    _then_elements,
+_WHOLE_ROW: Final = Rule(
+    "whole_row_elements",
+    lambda layout, _: layout.gpu is not None and layout.gpu.form == "whole_row",
+    "rows that registers or caches hold, and the reducer has a form for short runs: a team of "
+    "threads takes its row as one run, pass by pass, and then computes the elements",
+    _row,
+    compose=whole_graph,
+)
+
+RULES: Final = (
+    _WHOLE_ROW,
+    *spread_rules(
+        folds.RULES,
+        {
+            "short_row": _row,
+            "row": _row,
+            "ordered": _row,
+            "thread_column": _column,
+            "column": _column,
+        },
+        _then_elements,
+    ),
 )

@@ -32,6 +32,12 @@ RESIDENT: Final = 8
 SHORT_ROW: Final = 4096
 # Steps of a thread over a short row, all written out.
 MOST_STEPS: Final = 16
+# Loads of a thread that it holds while it passes over a row several times.
+HELD: Final = 8
+# Threads of a multiprocessor whose rows are in the second-level cache, of which they fill a part.
+HALF_FULL: Final = 1024
+CACHED: Final = 0.7
+MOST_THREADS: Final = 1024
 # Vectors of columns side by side in a block, and rows of threads.
 TILE: Final = 32
 # Columns up to this many are compiled for their number, where they fill less than this of tiles.
@@ -43,7 +49,7 @@ FEW_ROWS: Final = 16
 Form = Literal[
     "row", "row_split", "short_row", "column", "column_split", "thread_column",
     "narrow", "narrow_split", "tiled_row", "tiled_row_split", "tiled_column", "tiled_column_split",
-    "ordered", "ordered_split",
+    "ordered", "ordered_split", "whole_row",
 ]  # fmt: skip
 
 
@@ -174,12 +180,16 @@ def classify(
     if traced.combiner.is_ordered:
         return _ordered(outputs, folded, wave)
     state_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
-    has_tiles = _has_dependent_passes(traced) and not traced.is_spread
+    has_tiles = _has_dependent_passes(traced)
+    if traced.is_spread and kind == "kept":
+        return _column(problem, 1, folded, wave)
     # A tile has one state, and one that is as wide as its elements.
     lanes = lanes_of(problem, inputs, state_bytes if kind == "kept" or not has_tiles else 1)
     if kind == "reduced":
         found = _row(problem, lanes, outputs, folded, wave)
-    elif _is_narrow(problem, lanes, inputs) and not traced.is_spread:
+        if traced.is_spread and found.parts == 1:
+            return _spread_row(problem, found, inputs, target) if has_tiles else found
+    elif _is_narrow(problem, lanes, inputs):
         return _narrow(problem, inputs, state_bytes, folded, wave)
     else:
         found = _column(problem, lanes, folded, wave)
@@ -227,6 +237,26 @@ def _row(problem: Problem, lanes: int, outputs: int, folded: int, wave: int) -> 
     parts = min(useful, _share(wave, outputs))
     form: Form = "row" if parts == 1 else "row_split"
     return GpuClass(form, lanes, BLOCK, parts, fixed=fixed)
+
+
+def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target) -> GpuClass:
+    """Return the class where a team of threads holds a row while it passes over it."""
+    if not problem.kept:
+        return row
+    folded = math.prod(a.extent for a in problem.reduced)
+    units = folded // row.lanes
+    if folded <= SHORT_ROW:
+        team = row.team
+        if team == BLOCK or units > HELD * team:
+            team = min(max(_power_up(-(-units // HELD)), 1), BLOCK)
+        return replace(row, form="whole_row", team=team, steps=max(-(-units // team), 1))
+    # Longer rows are read again from the second-level cache: fewer blocks at once, of more threads.
+    row_bytes = folded * max(inputs.itemsizes)
+    team = BLOCK
+    threads = target.multiprocessors * HALF_FULL
+    while team < MOST_THREADS and row_bytes * (threads // team) > CACHED * target.l2_bytes:
+        team *= 2
+    return replace(row, form="whole_row", team=team)
 
 
 def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:

@@ -19,9 +19,10 @@ def fold_of(graph: Graph) -> Graph:
 
 
 def result_axes(s: Schedule, graph: Graph) -> tuple[list[Axis], list[Axis]]:
-    """Return the kept and the folded axes of the result, before the state is scheduled."""
+    """Return the kept and the folded axes of the result."""
     axes = list(s[graph.results[0]].op.axis)
-    count = len(axes) - len(graph.state[0].op.reduce_axis)
+    assert graph.layout is not None  # noqa: S101  (the composer says it)
+    count = graph.layout.kept
     return axes[:count], axes[count:]
 
 

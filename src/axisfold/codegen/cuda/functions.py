@@ -73,6 +73,7 @@ FUNCTIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 #else
     const u32 bits = __float_as_uint(value);
     return (u16)(value != value ? 0x7fffu : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+#endif
 }}
 """,
     ),
