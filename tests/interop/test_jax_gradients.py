@@ -62,11 +62,37 @@ def test_vmap_of_several_inputs():
         close(a, b)
 
 
-@pytest.mark.slow
+def test_forward_mode():
+    @jax.jit
+    def tangents(x, t):
+        def f(x):
+            several = axisfold.fold(x, ["var", "argmax"], axis=1)
+            return axisfold.softmax(x, axis=1), several.var
+
+        return jax.jvp(f, (x,), (t,))[1]
+
+    x, t = (np.array(rand(*shape), "f8") for shape in ((3, 4), (4, 3)))
+    t, centred = t.T, x - x.mean(1, keepdims=True)
+    share = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+    softmax, var = tangents(jnp.asarray(x), jnp.asarray(t))
+    close(softmax, share * (t - (share * t).sum(1, keepdims=True)))
+    close(var, 2 * (centred * t).mean(1))
+
+
 def test_second_derivatives():
-    x = rand(2, 3)
-    own = jax.jacrev(jax.grad(axisfold.norm))(x)
-    close(own, jax.hessian(lambda x: jnp.sqrt(jnp.sum(x * x)))(x))
+    x = rand(6)
+    unit = x / np.linalg.norm(x)
+    right = (np.eye(6) - np.outer(unit, unit)) / np.linalg.norm(x)
+    for outer, inner in ((jax.jacrev, jax.jacrev), (jax.jacfwd, jax.jacfwd)):
+        close(jax.jit(outer(inner(axisfold.norm)))(x), right)
+
+
+def test_what_is_left_out_has_no_gradient_whatever_the_loss():
+    x = rand(2, 3).at[0, 0].set(jnp.nan)
+    loss = jax.grad(lambda x: jnp.sum(axisfold.nansum(x, axis=1, min_count=3) ** 2))
+    found = jax.jit(loss)(x)
+    close(found[0], jnp.zeros(3))  # the result is a NaN, as two elements are too few
+    close(found[1], 2 * x[1].sum() * jnp.ones(3))
 
 
 def test_named_tuples_and_indices():

@@ -12,6 +12,9 @@ import axisfold
 from axisfold.api.catalog import CATALOG
 from axisfold.api.gradients.rules import GRADIENTS
 
+# What PyTorch loads for the forward mode warns of itself.
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+
 SMOOTH = ("sum", "prod", "mean", "var", "std", "min", "max", "logsumexp", "norm")
 CALLS = (
     {"axis": None},
@@ -47,11 +50,11 @@ def test_every_row_says_how_its_gradient_is_made():
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients_in_every_layout(name):
-    """Each function with another layout and another call."""
+    """Each function with another layout and another call, in both modes."""
     f, number = getattr(axisfold, name), SMOOTH.index(name)
     call = CALLS[number % len(CALLS)]
     x = layouts(values(2, 3, 2))[number % 3].requires_grad_()
-    assert gradcheck(lambda t: f(t, **call), x)
+    assert gradcheck(lambda t: f(t, **call), x, check_forward_ad=True)
     x = layouts(values(2, 3))[(number + 1) % 3].requires_grad_()
     assert gradgradcheck(lambda t: f(t, axis=number % 2), x)
 
@@ -114,7 +117,7 @@ def test_gradients_at_zero_are_zero(name):
 @pytest.mark.parametrize("name", ["mean", "prod", "std", "norm"])
 def test_complex_elements(name):
     x = torch.complex(values(2, 3), values(2, 3, seed=5)).requires_grad_()
-    assert gradcheck(lambda t: getattr(axisfold, name)(t, axis=1), x)
+    assert gradcheck(lambda t: getattr(axisfold, name)(t, axis=1), x, check_forward_ad=True)
 
 
 def test_the_gradient_has_the_dtype_of_its_input():
@@ -149,3 +152,27 @@ def test_nothing_is_kept_that_no_rule_reads():
     x = values(3, 4).requires_grad_()
     assert not axisfold.mean(x * 2, axis=1).grad_fn.saved_tensors
     assert len(axisfold.var(x * 2, axis=1).grad_fn.saved_tensors) == 1
+
+
+def test_tangents_of_some_inputs_and_results():
+    """A mask and counts have none, nor have weights that nobody varies."""
+    x, w, keep = values(3, 4), values(4).abs(), values(3, 4, seed=2) > 0
+
+    def own(t):
+        average = axisfold.average(t, axis=1, weights=w)
+        several = axisfold.fold(t, ["sum", "count_nonzero"], axis=1, where=keep)
+        return average, several.sum
+
+    direction = values(3, 4, seed=9)
+    found = torch.func.jvp(own, (x,), (direction,))[1]
+    torch.testing.assert_close(found[0], (direction * w).sum(1) / w.sum())
+    torch.testing.assert_close(found[1], (direction * keep).sum(1))
+
+
+@pytest.mark.parametrize("name", ["var", "prod"])
+def test_gradients_in_batches(name):
+    x = values(2, 3).requires_grad_()
+    y = getattr(axisfold, name)(x, axis=1)
+    (found,) = torch.autograd.grad(y, x, torch.eye(2, dtype=y.dtype), is_grads_batched=True)
+    own = torch.func.jacrev(lambda t: getattr(axisfold, name)(t, axis=1))(x.detach())
+    torch.testing.assert_close(found, own)

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any, Final, Literal
 
 from axisfold.api.gradients.differentiate import Library, NotDerivable, derivative, evaluate
-from axisfold.api.gradients.rules import Fold, product_of_others, shared
+from axisfold.api.gradients.rules import Fold, broadcast, product_of_others, shared
 from axisfold.dtypes import FLOAT64
 from axisfold.errors import ReducerError
 from axisfold.ir.expr import Binary, Expr, Var
@@ -218,7 +218,7 @@ def _folded(f: Fold, fold: FieldFold, value: Any, identity: Any) -> Any:
     xp = f.xp
     if f.mask is not None:
         value = xp.where(f.mask, value, identity)
-    whole = xp.broadcast_to(value, f.shape)
+    whole = broadcast(xp, value, f.shape)
     if not f.axes:
         return whole
     match fold:

@@ -43,6 +43,21 @@ class Library(Protocol):
     def arange(self, extent: Any, like: Any) -> Any:
         """Return the integers from 0, where another array is."""
 
+    def transposed(
+        self, function: Callable[..., Sequence[Any]], like: Sequence[Any], values: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Apply the transpose of a linear function.
+
+        Parameters
+        ----------
+        function
+            From arrays to arrays.
+        like
+            Arrays of the shapes and dtypes that the function takes, and that are returned.
+        values
+            Arrays such as the function returns.
+        """
+
 
 class NotDerivable(Exception):
     """An expression has no derivative that is known here; the text says which part."""

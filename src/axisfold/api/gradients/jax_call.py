@@ -4,12 +4,14 @@
 On the CPU the call is one of XLA's foreign function interface; elsewhere, and where the interface
 is another than the known one, it is ``jax.pure_callback``, which brings the operands to the host.
 Axes are counted from the end, so that the batch axes of ``jax.vmap``, which come first, are kept.
-The derivative is in reverse mode, of any order; ``jax.jvp`` and ``jax.jacfwd`` need another.
+Derivatives are in either mode, and of any order: the rule is that of the forward mode, which JAX
+transposes for the reverse one, and it is itself the transpose of the gradients that all libraries
+share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -17,12 +19,20 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.custom_derivatives import SymbolicZero
 
 from axisfold.api import dispatch
 from axisfold.api.arguments import normalize_axes
 from axisfold.api.gradients import jax_ffi
-from axisfold.api.gradients.pullback import needs_of, pull_back
-from axisfold.api.gradients.request import check_out, encode, fold_on_host, initial_of, outcome
+from axisfold.api.gradients.pullback import pull_back
+from axisfold.api.gradients.request import (
+    Outcome,
+    check_out,
+    encode,
+    fold_on_host,
+    initial_of,
+    outcome,
+)
 from axisfold.api.options import Operands, Request
 from axisfold.api.results import result_type
 from axisfold.dtypes import DType
@@ -46,21 +56,20 @@ class JaxLibrary:
         """Return the integers from 0."""
         return jnp.arange(extent)
 
+    def transposed(
+        self, function: Callable[..., Sequence[Any]], like: Sequence[Any], values: Sequence[Any]
+    ) -> Sequence[Any]:
+        """Apply the transpose of a linear function of arrays like some."""
+        _, back = jax.vjp(lambda *u: tuple(function(*u)), *map(jnp.zeros_like, like))
+        found: Sequence[Any] = back(tuple(values))
+        return found
+
 
 _LIBRARY: Final = JaxLibrary()
 
 
 def _dtype(dtype: DType) -> Any:
     return jax.dtypes.canonicalize_dtype(dtype.to_numpy())
-
-
-@jax.tree_util.register_static
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """Shape and dtype of an array whose values nobody needs any more."""
-
-    shape: tuple[int, ...]
-    dtype: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +113,7 @@ def record(request: Request, inputs: Sequence[Any], operands: Operands) -> Any:
     return results[0] if found.packed is None else result_type(found.packed)(*results)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _fold(text: str, *arrays: Any) -> tuple[Any, ...]:
     found = outcome(text, tuple(x.dtype.name for x in arrays))
     own = arrays[:-1] if found.request.is_masked else arrays
@@ -126,47 +135,48 @@ def _fold(text: str, *arrays: Any) -> tuple[Any, ...]:
     return tuple(jax.lax.platform_dependent(*arrays, cpu=by_ffi, default=by_callback))
 
 
-def _forward(text: str, *arrays: Any) -> Any:
+@partial(_fold.defjvp, symbolic_zeros=True)
+def _push(text: str, arrays: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """Return results and their tangents."""
     results = _fold(text, *arrays)
     found = outcome(text, tuple(x.dtype.name for x in arrays))
-    needs = needs_of(found)
+    given = {
+        n: t for n, t in enumerate(tangents)
+        if not isinstance(t, SymbolicZero) and _is_smooth(arrays[n])
+    }  # fmt: skip
+    smooth = [n for n, y in enumerate(results) if _is_smooth(y)]
+    pushed = [np.zeros(y.shape, jax.dtypes.float0) for y in results]
+    if smooth:
+
+        def by_given(*upstream: Any) -> list[Any]:
+            gradients = _gradients(found, arrays, results, dict(zip(smooth, upstream, strict=True)))
+            return [gradients[n] for n in given]
+
+        like = [results[n] for n in smooth]
+        by_smooth = _LIBRARY.transposed(by_given, like, list(given.values()))
+        pushed = [dict(zip(smooth, by_smooth, strict=True)).get(n, t) for n, t in enumerate(pushed)]
+    return results, tuple(pushed)
+
+
+def _gradients(
+    found: Outcome, arrays: Sequence[Any], results: Sequence[Any], upstream: dict[int, Any]
+) -> list[Any]:
+    """Return the gradients by the arrays but the mask, of those by results, as JAX has them."""
     own, mask = (arrays[:-1], arrays[-1]) if found.request.is_masked else (arrays, None)
-    kept = (
-        own if needs.inputs else _facts(own),
-        mask,
-        results if needs.results else _facts(results),
-    )
-    return results, kept
-
-
-def _facts(arrays: Sequence[Any]) -> tuple[_Facts, ...]:
-    return tuple(_Facts(x.shape, x.dtype) for x in arrays)
-
-
-def _backward(text: str, kept: Any, upstream: Any) -> Any:
-    inputs, mask, results = kept
-    given = inputs if mask is None else (*inputs, mask)
-    found = outcome(text, tuple(x.dtype.name for x in given))
     work = jnp.result_type(
-        jnp.float32, *(x.dtype for x in inputs), *(y.dtype for y in results if _is_smooth(y))
+        jnp.float32, *(x.dtype for x in own), *(results[n].dtype for n in upstream)
     )
+    whole = [upstream.get(n) for n in range(len(results))]
     gradients = pull_back(
         found,
-        [_widened(x, work) for x in inputs],
+        [_widened(x, work) for x in own],
         mask,
         [_widened(y, work) for y in results],
         # Rules follow PyTorch, whose gradients are the conjugates of JAX's cotangents.
-        [
-            jnp.conj(_widened(g, work)) if _is_smooth(y) else None
-            for g, y in zip(upstream, results, strict=True)
-        ],
+        [None if g is None else jnp.conj(_widened(g, work)) for g in whole],
         _LIBRARY,
     )
-    by_inputs = (
-        None if g is None or not _is_smooth(x) else _narrowed(jnp.conj(g), x.dtype)
-        for g, x in zip(gradients, inputs, strict=True)
-    )
-    return (*by_inputs, *(() if mask is None else (None,)))
+    return [_narrowed(jnp.conj(g), x.dtype) for g, x in zip(gradients, own, strict=True)]
 
 
 def _is_smooth(array: Any) -> bool:
@@ -174,11 +184,9 @@ def _is_smooth(array: Any) -> bool:
 
 
 def _widened(values: Any, work: Any) -> Any:
-    """The array in the working dtype, or in its real part; zeros for one that was not kept."""
+    """The array in the working dtype, or in its real part."""
     real = jnp.finfo(work).dtype
     dtype = work if jnp.issubdtype(values.dtype, jnp.complexfloating) else real
-    if isinstance(values, _Facts):
-        return jnp.broadcast_to(jnp.zeros((), dtype), values.shape)
     return values.astype(dtype)
 
 
@@ -186,6 +194,3 @@ def _narrowed(gradient: Any, dtype: Any) -> Any:
     if not jnp.issubdtype(dtype, jnp.complexfloating):
         gradient = jnp.real(gradient)
     return gradient.astype(dtype)
-
-
-_fold.defvjp(_forward, _backward)

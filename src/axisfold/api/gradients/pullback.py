@@ -12,7 +12,7 @@ from axisfold.api.catalog import Row
 from axisfold.api.gradients.derive import reducer_gradient
 from axisfold.api.gradients.differentiate import Library
 from axisfold.api.gradients.request import Outcome
-from axisfold.api.gradients.rules import GRADIENTS, Fold, Gradient
+from axisfold.api.gradients.rules import GRADIENTS, Fold, Gradient, broadcast
 from axisfold.api.options import Item
 from axisfold.tensor.reducer import Reducer
 
@@ -85,7 +85,7 @@ def pull_back(
         totals = [g if t is None else t + g for t, g in zip(totals, gradients, strict=True)]
     xp = library.xp
     return [
-        None if t is None else _sum_to(xp, xp.broadcast_to(t, shape), x.shape)
+        None if t is None else _sum_to(xp, broadcast(xp, t, shape), x.shape)
         for t, x in zip(totals, inputs, strict=True)
     ]
 

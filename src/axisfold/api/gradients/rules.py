@@ -63,7 +63,7 @@ class Fold:
 
     def sum(self, values: Any) -> Any:
         """Sum over the folded axes, which stay with extent 1."""
-        whole = self.xp.broadcast_to(values, self.shape)
+        whole = broadcast(self.xp, values, self.shape)
         # torch takes an empty tuple of axes for all of them.
         return self.xp.sum(whole, self.axes, keepdims=True) if self.axes else whole
 
@@ -88,6 +88,12 @@ class Fold:
 
 
 Rule: TypeAlias = Callable[[Fold], tuple[Any, ...]]
+
+
+def broadcast(xp: Any, values: Any, shape: tuple[Any, ...]) -> Any:
+    """Return an array broadcast to a shape."""
+    # PyTorch's older vmap, by which autograd batches gradients, knows only this one.
+    return values.expand(shape) if hasattr(values, "expand") else xp.broadcast_to(values, shape)
 
 
 def _none(f: Fold) -> tuple[Any, ...]:
@@ -118,7 +124,7 @@ def product_of_others(f: Fold, x: Any) -> Any:
     if not f.axes:
         return xp.ones_like(x)
     last = tuple(range(-len(f.axes), 0))
-    moved = xp.moveaxis(xp.broadcast_to(x, f.shape), f.axes, last)
+    moved = xp.moveaxis(broadcast(xp, x, f.shape), f.axes, last)
     kept = moved.shape[: len(f.shape) - len(f.axes)]
     lines = moved.reshape((*kept, math.prod(f.shape[a] for a in f.axes)))
     left = _exclusive_product(xp, lines)

@@ -4,6 +4,10 @@
 Tensors that nothing watches do not come here.  The operator takes the request as text, since a
 graph holds only tensors, numbers and text.  Its backward is made of PyTorch's own operators, so
 that it can be compiled, batched and differentiated once more.
+
+``torch.library.register_autograd`` makes a function that torch.func refuses, and that has no
+forward mode (PyTorch 2.14; pytorch/pytorch#168393).  So calls go through an autograd.Function with
+all that torch.func asks for, and only what a compiler made of them calls the operator itself.
 """
 
 from __future__ import annotations
@@ -13,16 +17,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 import torch
-from torch._functorch.autograd_function import enable_single_level_autograd_function
-from torch.autograd.forward_ad import _set_fwd_grad_enabled
-from torch.autograd.function import _SingleLevelFunction
 
 from axisfold.api import dispatch
 from axisfold.api.arguments import normalize_axes, resolve_row
 from axisfold.api.catalog.parameters import parse_signature
-from axisfold.api.gradients.pullback import needs_of, pull_back
 from axisfold.api.gradients.request import (
-    Outcome,
     check_out,
     decode,
     encode,
@@ -30,46 +29,22 @@ from axisfold.api.gradients.request import (
     initial_of,
     outcome,
 )
+from axisfold.api.gradients.torch_derivatives import (
+    dtype_name,
+    gradients,
+    is_smooth,
+    keep,
+    outcome_of,
+    tangents_of,
+    torch_dtype,
+)
 from axisfold.api.options import Operands, Request, named_call
 from axisfold.api.results import result_type
 from axisfold.api.weights import weights_beside
-from axisfold.dtypes import DType, parse
+from axisfold.dtypes import parse
+from axisfold.errors import UnsupportedError
 from axisfold.interop.torch import result_dtype
 from axisfold.tensor.reducer import Reducer, by_token
-
-
-class TorchLibrary:
-    """What PyTorch spells its own way."""
-
-    xp: Final = torch
-
-    def cast(self, values: Any, dtype: DType) -> Any:
-        """Convert a tensor."""
-        return values.to(torch_dtype(dtype))
-
-    def number(self, value: Any, dtype: DType, like: Any) -> Any:
-        """Return a tensor of no axes on the device of another."""
-        return torch.full((), value, dtype=torch_dtype(dtype), device=like.device)
-
-    def arange(self, extent: Any, like: Any) -> Any:
-        """Return the integers from 0 on the device of another tensor."""
-        return torch.arange(extent, device=like.device)
-
-
-_LIBRARY: Final = TorchLibrary()
-
-
-def torch_dtype(dtype: DType) -> Any:
-    """Return PyTorch's dtype of the same name."""
-    return getattr(torch, dtype.name)
-
-
-def _name(dtype: Any) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-def _outcome(inputs: Sequence[Any], text: str) -> Outcome:
-    return outcome(text, tuple(_name(x.dtype) for x in inputs))
 
 
 def record(request: Request, inputs: Sequence[Any], operands: Operands) -> Any:
@@ -92,7 +67,10 @@ def record(request: Request, inputs: Sequence[Any], operands: Operands) -> Any:
     check_out(operands)
     like = next(x for x in inputs if isinstance(x, torch.Tensor))
     tensors = [torch.as_tensor(x, device=like.device) for x in inputs]
-    return _fold_traced(tensors, encode(request, initial_of(operands)))
+    text = encode(request, initial_of(operands))
+    results = _step(tensors, text)
+    names = outcome_of(tensors, text).packed
+    return results[0] if names is None else result_type(names)(*results)
 
 
 def compile_named(
@@ -169,7 +147,7 @@ class _Packers:
 @torch.compiler.assume_constant_result
 def _packer(text: str, dtypes: Sequence[Any]) -> str:
     """Return the name of what packs the results of a request; "" for one result as it is."""
-    names = outcome(text, tuple(_name(d) for d in dtypes)).packed
+    names = outcome(text, tuple(dtype_name(d) for d in dtypes)).packed
     if names is None:
         return ""
     name = ",".join(names)
@@ -179,8 +157,34 @@ def _packer(text: str, dtypes: Sequence[Any]) -> str:
 
 def _fold_traced(tensors: list[Any], text: str) -> Any:
     name = _packer(text, tuple(x.dtype for x in tensors))
-    results = fold_op(tensors, text)
+    results = (_step if _is_transformed() else fold_op)(tensors, text)
     return getattr(_Packers, name)(*results) if name else results[0]
+
+
+@torch.compiler.assume_constant_result
+def _is_transformed() -> bool:
+    return bool(torch._C._are_functorch_transforms_active())
+
+
+@torch.compiler.allow_in_graph
+def _step(tensors: list[Any], text: str) -> Any:
+    """Take the step of autograd.
+
+    Raises
+    ------
+    UnsupportedError
+        ``A361``: forward mode within forward mode, where PyTorch does not look into the inner
+        one's formulas, so that the result would be wrong without a word.
+    """
+    levels = torch._C._functorch.get_interpreter_stack() or ()
+    if sum(level.key() == torch._C._functorch.TransformType.Jvp for level in levels) > 1:
+        raise UnsupportedError(
+            "a forward-mode derivative of a forward-mode derivative was asked for, through a fold, "
+            "and PyTorch has none of autograd.Functions.",
+            code="A361",
+            hint="Let one of them be in reverse mode, as in torch.func.hessian.",
+        )
+    return _Step.apply(text, *tensors)
 
 
 def _forward(inputs: list[Any], request: str) -> list[Any]:
@@ -190,100 +194,29 @@ def _forward(inputs: list[Any], request: str) -> list[Any]:
 
 def _fake(inputs: list[Any], request: str) -> list[Any]:
     """Shapes and dtypes of the results."""
-    found = _outcome(inputs, request)
+    found = outcome_of(inputs, request)
     own = inputs[:-1] if found.request.is_masked else inputs
     shape = torch.broadcast_shapes(*(x.shape for x in own))
     kept = found.result_shape(shape, keepdims=found.request.keepdims)
     dtypes = found.dtypes
     if found.request.dtype is None:
-        elements = [parse(_name(x.dtype)) for x in own]
+        elements = [parse(dtype_name(x.dtype)) for x in own]
         dtypes = tuple(result_dtype(d, elements) for d in dtypes)
     return [inputs[0].new_empty(kept, dtype=torch_dtype(d)) for d in dtypes]
 
 
-def _keep(ctx: Any, inputs: Sequence[Any], request: str, results: Any) -> None:
-    """Save what the backward reads: shapes always, values only where a rule needs them."""
-    found = _outcome(inputs, request)
-    needs = needs_of(found)
-    ctx.set_materialize_grads(False)
-    ctx.outcome, ctx.needs, ctx.has_mask = found, needs, found.request.is_masked
-    own = inputs[:-1] if ctx.has_mask else inputs
-    ctx.facts = [(x.shape, x.dtype) for x in own]
-    ctx.result_facts = [(y.shape, y.dtype) for y in results]
-    saved = [*(own if needs.inputs else ()), *(results if needs.results else ())]
-    ctx.save_for_backward(*saved, *([inputs[-1]] if ctx.has_mask else ()))
-
-
-def _gradients(ctx: Any, upstream: Sequence[Any], wanted: Sequence[bool]) -> list[Any]:
-    """Return the gradient by each input, None where none is wanted."""
-    saved = list(ctx.saved_tensors)
-    mask = saved.pop() if ctx.has_mask else None
-    like = next((g for g in upstream if g is not None), None)
-    if like is None:
-        return [None] * len(wanted)
-    inputs = _restored(ctx.facts, saved if ctx.needs.inputs else None, like)
-    rest = saved[len(inputs) :] if ctx.needs.inputs else saved
-    results = _restored(ctx.result_facts, rest if ctx.needs.results else None, like)
-    work = _working_dtype([x.dtype for x in inputs], [y.dtype for y in results])
-    gradients = pull_back(
-        ctx.outcome,
-        [_widened(x, work) for x in inputs],
-        mask,
-        [_widened(y, work) for y in results],
-        [None if g is None or not _is_smooth(g.dtype) else _widened(g, work) for g in upstream],
-        _LIBRARY,
-    )
-    found = [
-        _narrowed(g, dtype) if want and g is not None else None
-        for want, g, (_, dtype) in zip(wanted, gradients, ctx.facts, strict=False)
-    ]
-    return [*found, None] if ctx.has_mask else found
-
-
-def _restored(facts: Sequence[Any], saved: Sequence[Any] | None, like: Any) -> list[Any]:
-    """The saved tensors, or in their place some of the same shape that take no memory."""
-    if saved is not None:
-        return list(saved[: len(facts)])
-    return [like.new_zeros((), dtype=dtype).expand(shape) for shape, dtype in facts]
-
-
-def _is_smooth(dtype: Any) -> bool:
-    return bool(dtype.is_floating_point or dtype.is_complex)
-
-
-def _working_dtype(inputs: Sequence[Any], results: Sequence[Any]) -> Any:
-    """The dtype that holds all, and at least float32; truth values and indices do not count."""
-    work = torch.float32
-    for dtype in (*inputs, *(d for d in results if _is_smooth(d))):
-        work = torch.promote_types(work, dtype)
-    return work
-
-
-def _widened(values: Any, work: Any) -> Any:
-    """Convert real numbers to the real part of the working dtype, complex ones to itself."""
-    if values.dtype.is_complex:
-        return values.to(work)
-    return values.to(work.to_real() if work.is_complex else work)
-
-
-def _narrowed(gradient: Any, dtype: Any) -> Any:
-    if gradient.is_complex() and not dtype.is_complex:
-        gradient = gradient.real
-    return gradient.to(dtype)
-
-
-def _vmap(info: Any, in_dims: Any, inputs: list[Any], request: str) -> Any:
-    """A batch axis is one more kept axis, before all others."""
-    dims = in_dims[0]
+def _batched(
+    size: int, dims: Sequence[int | None], inputs: Sequence[Any], request: str
+) -> tuple[list[Any], str]:
+    """Return the inputs and the request of a batch: its axis is a kept one, before all others."""
     call, initial = decode(request)
     ranks = [x.ndim - (d is not None) for x, d in zip(inputs, dims, strict=True)]
     rank = max(ranks[:-1] if call.is_masked else ranks)
     axes = tuple(sorted(axis + 1 for axis in normalize_axes(call.axis, rank)))
     batched = [_batch_first(x, d, rank) for x, d in zip(inputs, dims, strict=True)]
     # The result has the batch axis even if only the mask has one.
-    batched[0] = batched[0].expand(info.batch_size, *batched[0].shape[1:])
-    results = fold_op(batched, encode(replace(call, axis=axes), initial))
-    return results, [0] * len(results)
+    batched[0] = batched[0].expand(size, *batched[0].shape[1:])
+    return batched, encode(replace(call, axis=axes), initial)
 
 
 def _batch_first(values: Any, dim: int | None, rank: int) -> Any:
@@ -292,40 +225,50 @@ def _batch_first(values: Any, dim: int | None, rank: int) -> Any:
     return moved.reshape(moved.shape[0], *(1,) * (rank + 1 - moved.ndim), *moved.shape[1:])
 
 
-class _Step(_SingleLevelFunction):
-    """A step of autograd, in the way that the operators of PyTorch itself take one.
-
-    ``torch.library.register_autograd`` makes a function that torch.func refuses (PyTorch 2.13;
-    pytorch/pytorch#168393).  This one belongs to the level of the transform at hand.
-    """
+class _Step(torch.autograd.Function):
+    """A call of the operator as a step of autograd, in either mode, and of torch.func."""
 
     @staticmethod
-    def forward(ctx: Any, keys: Any, request: str, *inputs: Any) -> Any:
-        """Fold and save what the backward reads."""
-        # What runs here is of outer levels, which record on their own.
-        with torch.enable_grad(), _set_fwd_grad_enabled(True):
-            results = _below_autograd(keys, list(inputs), request)
-        _keep(ctx, inputs, request, results)
-        return tuple(results)
+    def forward(request: str, *inputs: Any) -> Any:
+        """Fold."""
+        return tuple(fold_op(list(inputs), request))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """Save what the derivatives read."""
+        request, *tensors = inputs
+        ctx.save_for_forward(*keep(ctx, tensors, request, output))
+        ctx.mark_non_differentiable(*(y for y in output if not is_smooth(y.dtype)))
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> Any:
         """Return the gradients."""
-        return None, None, *_gradients(ctx, upstream, ctx.needs_input_grad[2:])
+        return None, *gradients(ctx, upstream, ctx.needs_input_grad[1:])
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
+        """Return the tangents of the results."""
+        return tuple(tangents_of(ctx, tangents))
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, request: str, *inputs: Any) -> Any:
+        """Fold a batch."""
+        batched, text = _batched(info.batch_size, in_dims[1:], inputs, request)
+        results = _Step.apply(text, *batched)
+        return results, (0,) * len(results)
 
 
-def _autograd(keys: Any, inputs: list[Any], request: str) -> list[Any]:
-    if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
-        with enable_single_level_autograd_function():
-            return list(_Step.apply(keys, request, *inputs))
-    return _below_autograd(keys, inputs, request)
+def _op_context(ctx: Any, inputs: Any, output: Any) -> None:
+    keep(ctx, inputs[0], inputs[1], output)
 
 
-def _below_autograd(keys: Any, inputs: list[Any], request: str) -> list[Any]:
-    with torch._C._AutoDispatchBelowAutograd():
-        rest = keys & torch._C._after_autograd_keyset
-        results: list[Any] = fold_op.redispatch(rest, inputs, request)
-    return results
+def _op_backward(ctx: Any, upstream: Sequence[Any]) -> Any:
+    return gradients(ctx, upstream, ctx.needs_input_grad[0]), None
+
+
+def _op_vmap(info: Any, in_dims: Any, inputs: list[Any], request: str) -> Any:
+    results = fold_op(*_batched(info.batch_size, in_dims[0], inputs, request))
+    return results, [0] * len(results)
 
 
 _NAME: Final = "axisfold::fold"
@@ -336,6 +279,6 @@ _library.define(
 )
 fold_op: Final = torch.ops.axisfold.fold.default
 _library.impl("fold", _forward, "CompositeExplicitAutograd")
-_library.impl("fold", _autograd, "Autograd", with_keyset=True)
 torch.library.register_fake(_NAME, _fake, lib=_library)
-torch.library.register_vmap(_NAME, _vmap, lib=_library)
+torch.library.register_autograd(_NAME, _op_backward, setup_context=_op_context, lib=_library)
+torch.library.register_vmap(_NAME, _op_vmap, lib=_library)
