@@ -118,9 +118,9 @@ def bind_device(
     """
     form = result_form(planned.problem, planned.shape, planned.reduced, keepdims)
     traced, chosen = planned.traced, BY_NAME[library]
-    program = planned.plan.compiled
+    binary = planned.plan.binary
     return DeviceLaunch(
-        program.configure(scalar_values(planned, program.kernel), device(where)),
+        binary.configure(scalar_values(planned, binary.kernel), device(where)),
         stream,
         input_offsets(planned, arrays),
         (0,) * planned.traced.uses_index,

@@ -17,9 +17,18 @@ from axisfold.passes.pipelines import legible
 from axisfold.plan import rules_cpu, rules_cuda, rules_spread_cpu, rules_spread_cuda
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rule import Rule
-from axisfold.plan.store import Interface, find, interface_of, keep, plan_key
+from axisfold.plan.store import (
+    Interface,
+    find,
+    find_binary,
+    interface_of,
+    keep,
+    keep_binary,
+    plan_key,
+)
 from axisfold.plan.tuned import tuned_rule
 from axisfold.runtime.cpu import host_vector_bytes, load_object, stored_object
+from axisfold.runtime.cuda.program import Binary
 from axisfold.runtime.threads import pool
 from axisfold.schedule.schedule import Schedule, create_schedule
 from axisfold.target import Target
@@ -92,6 +101,15 @@ class Plan:
             made = self.__dict__["host"] = _host_code(self)
             return made
 
+    @cached_property
+    def binary(self) -> Binary:
+        """The machine code of a plan for a GPU, from the disk if it is there."""
+        with _lock:
+            if (found := self.__dict__.get("binary")) is not None:
+                return cast("Binary", found)
+            made = self.__dict__["binary"] = _binary(self)
+            return made
+
 
 @dataclass(frozen=True, slots=True)
 class HostCode:
@@ -109,9 +127,22 @@ class HostCode:
     interface: Interface
 
 
-def _host_code(plan: Plan) -> HostCode:
+def _key(plan: Plan) -> str | None:
     values = tuple(sorted(plan.rule.values.items()))
-    key = plan_key(traced_key(plan.traced), plan.layout, plan.target, plan.rule.name, values)
+    return plan_key(plan.target, traced_key(plan.traced), plan.layout, plan.rule.name, values)
+
+
+def _binary(plan: Plan) -> Binary:
+    key = _key(plan)
+    found = find_binary(key, plan.target.arch)
+    if found is None:
+        found = plan.compiled.binary
+        keep_binary(key, plan.compiled)
+    return found
+
+
+def _host_code(plan: Plan) -> HostCode:
+    key = _key(plan)
     interface = find(key)
     code = None if interface is None else stored_object(interface.code)
     if interface is None or code is None:

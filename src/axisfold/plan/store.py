@@ -14,9 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from axisfold.codegen.llvm import PARALLEL, scalar_parameters, symbol
+from axisfold.errors import AxisfoldError
 from axisfold.ir.stmt import Kernel
 from axisfold.runtime.cpu import host_key
+from axisfold.runtime.cuda import hosttext
+from axisfold.runtime.cuda.compile import stored_code
+from axisfold.runtime.cuda.program import Binary, Program
 from axisfold.runtime.disk import shared_cache
+from axisfold.target import Target
 
 _KINDS: Final = ("shape", "strides")
 
@@ -57,28 +62,29 @@ def interface_of(kernel: Kernel, code: str, source: str) -> Interface:
     return Interface(code, symbol(kernel), len(kernel.params), scalars, PARALLEL in source)
 
 
-def plan_key(*parts: Hashable) -> str | None:
+def plan_key(target: Target, *parts: Hashable) -> str | None:
     """Return the name of a plan on disk, None where nothing is kept there.
 
     Parameters
     ----------
+    target
+        What it is for: this machine, or a GPU.
     parts
-        All that the plan depends on, beside the compiler and the machine.
+        All that the plan depends on, beside the target and the compiler.
     """
     if shared_cache("plans") is None:
         return None
-    text = "\n".join([host_key(), _fingerprint(), *map(stable_text, parts)])
+    # For a GPU the target says all.  NVRTC is not asked: to load it takes longer than a plan may,
+    # and machine code that an earlier version made of the same program is as good.
+    machine = "" if target.kind == "cuda" else host_key()
+    text = "\n".join([machine, _fingerprint(), *map(stable_text, (target, *parts))])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def find(key: str | None) -> Interface | None:
     """Return the interface of a plan, None if it is not on disk or not whole."""
-    disk = shared_cache("plans")
-    entry = None if disk is None or key is None else disk.get(key)
-    if entry is None:
-        return None
+    fields = _read(key)
     with contextlib.suppress(ValueError, TypeError, LookupError):  # written by something else
-        fields = json.loads(entry)
         fields["scalars"] = tuple(tuple(map(int, place)) for place in fields["scalars"])
         return Interface(**fields)
     return None
@@ -86,9 +92,39 @@ def find(key: str | None) -> Interface | None:
 
 def keep(key: str | None, interface: Interface) -> None:
     """Write the interface of a plan to disk."""
+    _write(key, asdict(interface))
+
+
+def find_binary(key: str | None, arch: str) -> Binary | None:
+    """Return the program of a plan for a GPU, None if it is not on disk or not whole."""
+    document = _read(key)
+    try:
+        kernel, entries = hosttext.load(document)
+        found = stored_code(str(document["code"]))
+    except (ValueError, TypeError, LookupError, AxisfoldError):  # written by something else
+        return None
+    return None if found is None else Binary(kernel, arch, entries, found[0])
+
+
+def keep_binary(key: str | None, program: Program) -> None:
+    """Write what the host needs of a program to disk; its machine code is there already."""
+    if key is not None:
+        document = hosttext.save(program.kernel, program.entries)
+        _write(key, document | {"code": program.cubin.key})
+
+
+def _read(key: str | None) -> Any:
+    disk = shared_cache("plans")
+    entry = None if disk is None or key is None else disk.get(key)
+    with contextlib.suppress(ValueError):
+        return None if entry is None else json.loads(entry)
+    return None
+
+
+def _write(key: str | None, document: Any) -> None:
     disk = shared_cache("plans")
     if disk is not None and key is not None:
-        disk.put(key, json.dumps(asdict(interface)).encode())
+        disk.put(key, json.dumps(document).encode())
 
 
 def stable_text(part: Hashable) -> str:

@@ -32,7 +32,7 @@ def fake(monkeypatch, torch):
 @pytest.fixture
 def function(compiled, fake):
     for version in (compiled.declared, compiled.general):
-        version.program._loaded.clear()
+        vars(version.program).pop("binary", None)
     compiled._call._records.clear()
     return compiled
 

@@ -32,6 +32,8 @@ class Cubin:
 
     Attributes
     ----------
+    key
+        Its name on disk.
     source, arch
         What was compiled, and for what.
     code
@@ -40,6 +42,7 @@ class Cubin:
         What the assembler says of each kernel; "" if NVRTC had the code in a cache of its own.
     """
 
+    key: str
     source: str
     arch: str
     code: bytes
@@ -133,13 +136,19 @@ def _key(source: str, arch: str, version: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _from_disk(key: str, source: str, arch: str) -> Cubin | None:
+def stored_code(key: str) -> tuple[bytes, str] | None:
+    """Return machine code that is on disk, and the report; None if it is not there or not whole."""
     disk = shared_cache("cuda")
     entry = None if disk is None else disk.get(key)
     if entry is None:
         return None
     report, _, code = entry.partition(b"\0")
-    return Cubin(source, arch, code, report.decode())
+    return code, report.decode()
+
+
+def _from_disk(key: str, source: str, arch: str) -> Cubin | None:
+    found = stored_code(key)
+    return None if found is None else Cubin(key, source, arch, *found)
 
 
 def _compile(nvrtc: Any, key: str, source: str, arch: str) -> Cubin:
@@ -155,7 +164,7 @@ def _compile(nvrtc: Any, key: str, source: str, arch: str) -> Cubin:
     disk = shared_cache("cuda")
     if disk is not None:
         disk.put(key, report.encode() + b"\0" + code)
-    return Cubin(source, arch, code, report)
+    return Cubin(key, source, arch, code, report)
 
 
 def _assembled(nvrtc: Any, source: str, arch: str) -> tuple[bytes, str]:

@@ -47,16 +47,47 @@ class Program:
     source: str
     arch: str
     entries: Mapping[Launch, Entry]
-    _loaded: dict[int, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def cubin(self) -> Cubin:
         """The machine code, made when first needed."""
         return compile_cuda(self.source, self.arch)
 
+    @cached_property
+    def binary(self) -> Binary:
+        """What the host needs to launch it."""
+        return Binary(self.kernel, self.arch, self.entries, self.cubin.code)
+
     def sass_info(self) -> dict[str, KernelInfo]:
         """Return the resources of each kernel by its symbol."""
         return self.cubin.info()
+
+    def configure(self, values: Mapping[Var, int], device: Device) -> Bound:
+        """Return the launches for the values of extents and strides; see :class:`Binary`."""
+        return self.binary.configure(values, device)
+
+
+@dataclass(eq=False)
+class Binary:
+    """Machine code, and how the host launches it.
+
+    Attributes
+    ----------
+    kernel
+        Host statements and launches, of which the bodies do not matter.
+    arch
+        What it is compiled for, ``sm_90``.
+    entries
+        How each launch of the kernel is called.
+    code
+        The ELF file.
+    """
+
+    kernel: Kernel
+    arch: str
+    entries: Mapping[Launch, Entry]
+    code: bytes
+    _loaded: dict[int, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     def configure(self, values: Mapping[Var, int], device: Device) -> Bound:
         """Return the launches for the values of extents and strides.
@@ -85,10 +116,9 @@ class Program:
         if found is not None:
             return found
         _check_arch(self.kernel.name, self.arch, device)
-        code = self.cubin.code
         with _loading, device.current(), relaxed():
             if device.index not in self._loaded:
-                module = call("cuModuleLoadData", code)
+                module = call("cuModuleLoadData", self.code)
                 self._loaded[device.index] = {
                     entry.symbol: call("cuModuleGetFunction", module, entry.symbol.encode())
                     for entry in self.entries.values()
