@@ -33,6 +33,8 @@ REFUSALS = [
     (lambda: af.fold(X, ["max", "argmax"], min_count=13), TypeError, "D303", "argmax is of int64"),
     (lambda: af.var(X, correction="1"), ValueError, "A311", "'1' is no finite number"),
     (lambda: af.nanstd(X, ddof=b"1"), ValueError, "A311", "b'1' is no finite number"),
+    (lambda: af.var(X, ddof=1, correction=0), ValueError, "A311", "correction=0 and ddof=1"),
+    (lambda: af.sum(X, mean=0), TypeError, "A340", "'mean'"),
     (lambda: af.norm(X, "2"), ValueError, "A345", "ord='2'"),
     (lambda: af.fold(X, "softmax", keepdims=True), ValueError, "A316", "softmax has results"),
     (lambda: af.fold(X, CENTER, 1, keepdims=True), ValueError, "A316", "center has results"),

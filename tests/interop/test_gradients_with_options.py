@@ -96,6 +96,12 @@ def test_too_few_elements_have_no_gradient():
     assert torch.equal(found, (MASK & (MASK.sum(1) >= 2)[:, None]).double())
 
 
+def test_a_mean_that_is_known():
+    for f in (axisfold.var, axisfold.nanstd):
+        about = lambda x, mean, f=f: f(x, axis=1, mean=mean, correction=1)  # noqa: E731
+        assert gradcheck(about, (rand(3, 4), rand(3, 1)))
+
+
 def test_reducers():
     x = rand(3, 4)
 
@@ -110,7 +116,8 @@ def test_compiled_and_batched():
     def f(x, mask, weights):
         r = axisfold.fold(x, ["sum", PRODUCT_OF_SUMS], axis=0, where=mask)
         average = axisfold.average(x, 1, weights, where=mask)
-        return axisfold.sum(x, 1, where=mask, initial=2.0), average, r.sum
+        spread = axisfold.var(x, 1, mean=average[:, None])
+        return axisfold.sum(x, 1, where=mask, initial=2.0), spread, r.sum
 
     x, w = rand(3, 4), rand(4)
     compiled = torch.compile(f, backend="aot_eager", fullgraph=True)

@@ -125,6 +125,32 @@ def test_least_counts_of_integers_that_are_reached():
     assert np.isnan(af.nansum(x, axis=1, min_count=5, dtype=float)).all()
 
 
+def test_an_array_for_a_result_of_no_axes():
+    for x in (np.arange(6.0), 3.0, [1, 2]):
+        result = af.sum(x, out=...)
+        assert type(result) is np.ndarray
+        assert (result.shape, result) == ((), np.sum(x))
+    assert af.sum(np.ones((2, 3)), axis=0, out=...).tolist() == [2, 2, 2]
+    first, second = af.minmax(np.arange(3), out=(..., None))
+    assert (type(first), type(second)) == (np.ndarray, np.int64)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("var", "float32"), ("nanstd", "complex128")])
+def test_a_mean_that_is_known(name, dtype):
+    x = make_array((5, 6, 7), dtype, "F", "plain", 4)
+    mean = x.mean(axis=1, keepdims=True) + np.array(0.25, dtype)
+    mask = x.real > 0
+    for where in (True, mask):
+        for about in (mean, 1.5, np.asfortranarray(mean)):
+            wide = x.astype("c16" if dtype == "complex128" else "f8") - about
+            want = (np.abs(wide) ** 2).sum(axis=1, where=where)
+            want = want / (np.broadcast_to(where, x.shape).sum(axis=1) - 0.5)
+            got = getattr(af, name)(x, axis=1, mean=about, where=where, correction=0.5)
+            assert got.dtype == ("f4" if dtype == "float32" else "f8")
+            want = np.sqrt(want) if name == "nanstd" else want
+            np.testing.assert_allclose(got, want, rtol=3e-7 if dtype == "float32" else 1e-14)
+
+
 @pytest.mark.parametrize("layout", ["C", "F", "reversed"])
 def test_out_of_a_signature_that_is_known(layout):
     def new():

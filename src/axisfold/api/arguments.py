@@ -163,7 +163,9 @@ def member_of(
         )
     compute = row.compute(source)
     is_plain = wanted is None or not row.takes("dtype")
-    result = row.result(source) if is_plain else _result(row, wanted or source)
+    # A mean that is given, maybe as a number of Python, makes no other dtype of a variance.
+    own = dtypes[0] if row.takes("mean") and wanted is None else source
+    result = row.result(own) if is_plain else _result(row, wanted or source)
     is_partial = row.make_partial is not None and request is not None and request.is_masked
     make = row.make_partial if is_partial and row.make_partial is not None else row.make
     skips_nan = row.nan_by == "mask" or (row.nan_by == "reducer" and least > 0)
@@ -179,8 +181,8 @@ def member_of(
     )
 
 
-def _is_number(*elements: Any) -> Any:
-    return te.all(*(~te.isnan(x) for x in elements))
+def _is_number(x: Any, *others: Any) -> Any:
+    return ~te.isnan(x)
 
 
 def _common(dtypes: Sequence[DType]) -> DType:

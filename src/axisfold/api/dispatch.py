@@ -14,6 +14,7 @@ from axisfold.api import gradients
 from axisfold.api.arguments import item_of, member_of, wanted_dtype
 from axisfold.api.catalog import Row
 from axisfold.api.catalog.parameters import python_signature
+from axisfold.api.checked import checked_keepdims, checked_min_count
 from axisfold.api.docstrings import docstring
 from axisfold.api.entries import teach
 from axisfold.api.finish import checks_of, packer_of
@@ -25,8 +26,6 @@ from axisfold.api.options import (
     Operands,
     Request,
     axis_key,
-    checked_keepdims,
-    checked_min_count,
     named_call,
     remembered,
 )
@@ -92,11 +91,13 @@ def run_named(
 
 
 def all_inputs(request: Request, inputs: Sequence[Any], operands: Operands) -> tuple[Any, ...]:
-    """Return all that a kernel folds: the inputs, and weights and a mask where there are such."""
+    """Return all that a kernel folds: the inputs, weights, a mean, a mask."""
     found = tuple(inputs)
     if operands.weights is not None:
         x = found[0] if hasattr(found[0], "shape") else numpy.resolved("x", found[0])
         found = (x, weights_beside(x, operands.weights, request.axis))
+    if operands.mean is not None:
+        found = (*found, operands.mean)
     return found if operands.where is None else (*found, operands.where)
 
 

@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
 from axisfold.api.catalog import SPREADS, Row
 from axisfold.api.catalog.parameters import parse_signature
-from axisfold.errors import ArgumentError, ArgumentTypeError, KeywordError
+from axisfold.api.checked import (
+    checked_correction,
+    checked_keepdims,
+    checked_min_count,
+    checked_order,
+    checked_rule,
+    checked_truth,
+)
+from axisfold.errors import ArgumentError, KeywordError
 from axisfold.tensor.reducer import Reducer
 
 MAX_REQUESTS: Final = 4096
@@ -135,12 +140,15 @@ class Operands:
         Where the result is written; of several results a tuple.
     weights
         Of the elements of an average.
+    mean
+        About which a variance is.
     """
 
     where: Any = None
     initial: Any = None
     out: Any = None
     weights: Any = None
+    mean: Any = None
 
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> Operands:
@@ -152,6 +160,8 @@ class Operands:
 
 
 NO_OPERANDS: Final = Operands()
+# Those of which a request tells whether they are there.
+_NAMED: Final = ("where", "initial", "weights", "mean")
 
 _requests: Final[dict[Hashable, Request]] = {}
 
@@ -190,7 +200,7 @@ def named_call(
     names = tuple(options)
     operands = Operands.taken_from(options)
     kinds = [axis_key(value) for value in options.values()]
-    is_given = (operands.where is None, operands.initial is None, operands.weights is None)
+    is_given = tuple(getattr(operands, name) is not None for name in _NAMED)
     key = (row.name, names, is_given, *kinds)
     return remembered(key, partial(_named_request, row, names, options, operands)), operands
 
@@ -242,12 +252,12 @@ def _own_arguments(
     """Return the arguments that the row's reducer depends on."""
     found: list[tuple[str, Any]] = []
     if row.takes("correction"):
-        freedom = _correction(row.name, options.get("correction", 0), options.get("ddof"))
-        found.append(("correction", freedom))
+        freedom = checked_correction(row.name, options)
+        found += [("correction", freedom), ("has_mean", operands.mean is not None)]
     if row.takes("empty"):
-        found.append(("empty", _rule_of_empty(row.name, options.get("empty", "nan"))))
+        found.append(("empty", checked_rule(row.name, options.get("empty", "nan"))))
     if row.takes("ord"):
-        found.append(("ord", _order(row.name, options.get("ord"))))
+        found.append(("ord", checked_order(row.name, options.get("ord"))))
     if row.takes("weights"):
         found.append(("has_weights", operands.weights is not None))
         found.append(("returned", checked_truth(row.name, "returned", options.get("returned", 0))))
@@ -272,121 +282,3 @@ def _place(row: Row, given: Sequence[Any], options: dict[str, Any]) -> None:
                 hint="Give it once.",
             )
         options[name] = value
-
-
-def checked_keepdims(function: str, value: Any) -> bool:
-    """Return ``keepdims`` as a truth value."""
-    return checked_truth(function, "keepdims", value)
-
-
-def checked_truth(function: str, name: str, value: Any) -> bool:
-    """Return a truth value.
-
-    Raises
-    ------
-    ArgumentTypeError
-        ``A341``: it is none.
-    """
-    if value is True or value is False:
-        return bool(value)
-    try:
-        # NumPy's truth values are no integers.
-        return bool(value) if isinstance(value, np.bool_) else bool(operator.index(value))
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: {name}={value!r} is no truth value.",
-            code="A341",
-            hint="Use True or False.",
-        ) from None
-
-
-def checked_min_count(function: str, value: Any) -> int:
-    """Return a number of elements.
-
-    Raises
-    ------
-    ArgumentTypeError
-        ``A342``: it is no integer.
-    """
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return max(operator.index(value), 0)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{function}: min_count={value!r} is no number of elements.",
-            code="A342",
-            hint="Use an integer, such as 1.",
-        ) from None
-
-
-def _number(value: Any) -> float:
-    """Return a value as a number; NaN if it is none, as text of digits is none."""
-    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError):  # an array, or a complex scalar of NumPy
-        return math.nan
-
-
-def _order(function: str, value: Any) -> float:
-    """Return the order of a norm.
-
-    Raises
-    ------
-    ArgumentError
-        ``A345``: it is no number.
-    """
-    if value is None:
-        return 2.0
-    order = math.nan if isinstance(value, bool) else _number(value)
-    if math.isnan(order):
-        raise ArgumentError(
-            f"{function}: ord={value!r} is no order of a norm of vectors.",
-            code="A345",
-            hint="Use None, a number, inf or -inf; norms of matrices are numpy.linalg's.",
-        )
-    return order
-
-
-def _rule_of_empty(function: str, given: Any) -> str:
-    """Return the rule for rows of -inf.
-
-    Raises
-    ------
-    ArgumentError
-        ``A312``: there is no such rule.
-    """
-    if isinstance(given, str) and given in ("nan", "zero"):
-        return given
-    raise ArgumentError(
-        f"{function}: empty={given!r} is no rule for a row of -inf.",
-        code="A312",
-        hint="Use 'nan' or 'zero'.",
-    )
-
-
-def _correction(function: str, correction: Any, ddof: Any) -> float:
-    """Return what is taken off the degrees of freedom, whichever name it was given by.
-
-    Raises
-    ------
-    ArgumentError
-        ``A311``: both names were used, or the value is no finite number.
-    """
-    if ddof is not None and correction:
-        raise ArgumentError(
-            f"{function} was given both correction={correction!r} and ddof={ddof!r}.",
-            code="A311",
-            hint="They are two names of one number: give one.",
-        )
-    given = correction if ddof is None else ddof
-    value = _number(given)
-    if not math.isfinite(value):
-        raise ArgumentError(
-            f"{function}: {given!r} is no finite number to take off the degrees of freedom.",
-            code="A311",
-            hint="Use 0 for the variance of a population, 1 for that of a sample.",
-        )
-    return value

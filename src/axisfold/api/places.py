@@ -11,11 +11,12 @@ from typing import Any
 from axisfold.api import functions
 from axisfold.api.arguments import item_of
 from axisfold.api.catalog import CATALOG, SPREADS
+from axisfold.api.checked import checked_keepdims
 from axisfold.api.device import target_of
 from axisfold.api.dispatch import fold
 from axisfold.api.fold import Layout
 from axisfold.api.launches import checked_views
-from axisfold.api.options import NO_OPERANDS, Operands, Request, checked_keepdims, named_call
+from axisfold.api.options import NO_OPERANDS, Operands, Request, named_call
 from axisfold.api.spec import ArraySpec
 from axisfold.errors import KeywordError
 from axisfold.interop import numpy

@@ -166,6 +166,11 @@ def out_arrays(
     views: list[View] = []
     for n, (array, (form, dtype)) in enumerate(zip(given, forms, strict=True)):
         label = f"{function}: out[{n}]" if is_tuple else f"{function}: out"
+        if array is ...:
+            array = _new_array(form, dtype, place)
+            if array is None:
+                found.append(None)
+                continue
         if array is None and is_tuple:
             found.append(None)
             continue
@@ -261,6 +266,12 @@ def _checked(
             hint="Give a compact array of that dtype, or one of PyTorch or CuPy.",
         )
     return v, owner.assign
+
+
+def _new_array(form: Form, dtype: DType, place: Place) -> Any:
+    """Return an array of NumPy, whose results of no axes are scalars; None for other libraries."""
+    is_numpy = place.device == HOST and place.library in ("", numpy.NAME)
+    return np.empty(form.shape, dtype.to_numpy()) if is_numpy else None
 
 
 def _is_value(array: Any) -> bool:

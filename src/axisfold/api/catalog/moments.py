@@ -65,7 +65,21 @@ def _variance(a: Any, count: Any, correction: float) -> Any:
     return te.select(freedom > 0.0, a.m2 / freedom, float("nan"))
 
 
-def _moments(name: str, finalize: Callable[[Any, Any], Any]) -> Reducer:
+def _lift_square(x: Any, m: Any) -> Any:
+    wide = [v if isinstance(v, Complex) else te.cast(FLOAT64, v) for v in (x, m)]
+    return te.square_abs(wide[0] - wide[1])
+
+
+def _moments(name: str, finalize: Callable[[Any, Any], Any], has_mean: bool) -> Reducer:
+    if has_mean:
+        return Reducer(
+            name,
+            state={"m2": "compensated_real"},
+            identity=0,
+            lift=_lift_square,
+            combine=lambda a, b: a.m2 + b.m2,
+            finalize=finalize,
+        )
     return Reducer(
         name,
         state={"n": "float64", "mean": "acc", "m2": "compensated_real"},
@@ -78,14 +92,17 @@ def _moments(name: str, finalize: Callable[[Any, Any], Any]) -> Reducer:
     )
 
 
-def variance(correction: float = 0) -> Reducer:
-    """Return the reducer of the variance with ``n - correction`` degrees of freedom."""
-    return _moments("var", lambda a, count: _variance(a, count, correction))
+def variance(correction: float = 0, has_mean: bool = False) -> Reducer:
+    """Return the reducer of the variance with ``n - correction`` degrees of freedom.
+
+    A mean that is known is a second input.
+    """
+    return _moments("var", lambda a, count: _variance(a, count, correction), has_mean)
 
 
-def deviation(correction: float = 0) -> Reducer:
+def deviation(correction: float = 0, has_mean: bool = False) -> Reducer:
     """Return the reducer of the standard deviation."""
-    return _moments("std", lambda a, count: te.sqrt(_variance(a, count, correction)))
+    return _moments("std", lambda a, count: te.sqrt(_variance(a, count, correction)), has_mean)
 
 
 def _weigh(x: Any, w: Any) -> dict[str, Any]:

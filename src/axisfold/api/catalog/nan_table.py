@@ -13,7 +13,7 @@ from axisfold.api.catalog.sums import PROD, SUM
 
 _SUM: Final = "axis, dtype, out, keepdims, initial, where, *, min_count"
 _MEAN: Final = "axis, dtype, out, keepdims, *, where, min_count"
-_VAR: Final = "axis, dtype, out, ddof, keepdims, *, where, correction, min_count"
+_VAR: Final = "axis, dtype, out, ddof, keepdims, *, where, mean, correction, min_count"
 _EXTREME: Final = "axis, out, keepdims, initial, where, *, min_count"
 _ARG: Final = "axis, out, *, keepdims, where"
 _PASSED: Final = "is passed over"

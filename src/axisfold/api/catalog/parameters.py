@@ -42,7 +42,7 @@ PARAMETERS: Final[dict[str, Parameter]] = {
         "array",
         "Array to write the result into, of its shape, on its device, and of a dtype that the "
         "result's can be cast to ('same_kind').  It is returned.  It may share memory with an "
-        "input.",
+        "input.  An Ellipsis gives a new array, also of a result of no axes.",
     ),
     "keepdims": Parameter(False, "bool", "Leave the folded axes in the result with extent 1."),
     "initial": Parameter(
@@ -66,6 +66,12 @@ PARAMETERS: Final[dict[str, Parameter]] = {
         "float",
         "What is taken off the number of elements: 0 for the variance of a population, 1 for that "
         "of a sample.  NaN where nothing is left.",
+    ),
+    "mean": Parameter(
+        None,
+        "array_like",
+        "Mean of each fold, if it is known, of a shape that broadcasts to the input's, as "
+        "``keepdims=True`` gives it.  The squares are about it, whatever it is.",
     ),
     "ddof": Parameter(None, "float", "NumPy's name of ``correction``."),
     "ord": Parameter(

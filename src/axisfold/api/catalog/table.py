@@ -26,7 +26,7 @@ from axisfold.api.catalog.sums import ALL, ANY, COUNT_NONZERO, PROD, SUM
 
 _SUM: Final = "axis, dtype, out, keepdims, initial, where, *, min_count"
 _MEAN: Final = "axis, dtype, out, keepdims, *, where"
-_VAR: Final = "axis, dtype, out, ddof, keepdims, *, where, correction"
+_VAR: Final = "axis, dtype, out, ddof, keepdims, *, where, mean, correction"
 _EXTREME: Final = "axis, out, keepdims, initial, where"
 _BOTH: Final = "axis, out, keepdims, *, initial, where"
 _ARG: Final = "axis, out, *, keepdims, where"

@@ -21,8 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import and_
 from typing import Any, Final, TypeAlias
 
 
@@ -167,8 +165,8 @@ def shared(f: Fold, x: Any, result: Any, g: Any) -> Any:
 
 def _deviations(f: Fold) -> Any:
     """Each element less the mean, divided by the degrees of freedom."""
-    (x,) = f.inputs
-    centred = x - f.sum(f.folded(x, 0)) / f.divisor
+    x, *known = f.inputs
+    centred = x - (known[0] if known else f.sum(f.folded(x, 0)) / f.divisor)
     freedom = f.count - f.options.get("correction", 0)
     if f.mask is None:
         return centred / (freedom if freedom > 0 else math.nan)
@@ -176,11 +174,15 @@ def _deviations(f: Fold) -> Any:
 
 
 def _var(f: Fold) -> tuple[Any, ...]:
-    return (f.upstream[0] * 2 * _deviations(f),)
+    return _by_mean_too(f, f.upstream[0] * 2 * _deviations(f))
 
 
 def _std(f: Fold) -> tuple[Any, ...]:
-    return (_ratio(f.xp, f.upstream[0] * _deviations(f), f.results[0]),)
+    return _by_mean_too(f, _ratio(f.xp, f.upstream[0] * _deviations(f), f.results[0]))
+
+
+def _by_mean_too(f: Fold, gradient: Any) -> tuple[Any, ...]:
+    return (gradient,) if len(f.inputs) == 1 else (gradient, -gradient)
 
 
 def _logsumexp(f: Fold) -> tuple[Any, ...]:
@@ -265,9 +267,8 @@ class Gradient:
         """Return the fold of the elements that count."""
         if not self.skips_nan:
             return fold
-        are_numbers = [x == x for x in fold.inputs]
-        mask = reduce(and_, are_numbers if fold.mask is None else [fold.mask, *are_numbers])
-        return replace(fold, mask=mask)
+        is_number = fold.inputs[0] == fold.inputs[0]
+        return replace(fold, mask=is_number if fold.mask is None else fold.mask & is_number)
 
 
 _RULES: Final[dict[str, Gradient]] = {

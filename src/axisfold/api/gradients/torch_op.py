@@ -83,10 +83,12 @@ def compile_named(
     named = {**dict(zip(_positions(name), given, strict=False)), **options}
     axis, keepdims = named.pop("axis", axis), named.pop("keepdims", keepdims)
     where, weights = named.pop("where", None), named.pop("weights", None)
-    where = None if where is True else where
+    where, mean = None if where is True else where, named.pop("mean", None)
     constants = tuple(named.items())
-    text = _named_text(name, axis, keepdims, constants, where is not None, weights is not None)
+    has = {"where": where is not None, "weights": weights is not None, "mean": mean is not None}
+    text = _named_text(name, axis, keepdims, constants, tuple(has.items()))
     inputs = [x] if weights is None else [x, weights_beside(x, weights, axis)]
+    inputs += [] if mean is None else [mean]
     return _fold_traced(inputs if where is None else [*inputs, where], text)
 
 
@@ -114,13 +116,11 @@ def _named_text(
     axis: Any,
     keepdims: Any,
     constants: Sequence[tuple[str, Any]],
-    is_masked: bool,
-    has_weights: bool,
+    has: Sequence[tuple[str, bool]],
 ) -> str:
     options = dict(constants)
     # The tensors themselves do not matter, but that they are there does.
-    options.update({"where": _PRESENT} if is_masked else {})
-    options.update({"weights": _PRESENT} if has_weights else {})
+    options.update({operand: _PRESENT for operand, is_there in has if is_there})
     request, operands = named_call(resolve_row(name), (), axis, keepdims, options)
     check_out(operands)
     return encode(request, initial_of(operands))
