@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
-from axisfold.dtypes import BOOL, UINT32
+from axisfold.dtypes import BOOL, INT64, UINT32
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Scope
 from axisfold.ir.expr import Expr, IfThenElse, Load, Var
@@ -26,8 +27,12 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
+from axisfold.ir.walk import post_order
 from axisfold.passes.rewriter import StmtRewriter
 from axisfold.passes.teams import ONE, ZERO, State, Team, as_state, choose_style
+
+# Nodes of expressions.
+LONG_MERGE: Final = 16
 
 
 def expand_all_reduce(kernel: Kernel) -> Kernel:
@@ -206,6 +211,9 @@ class _Block:
         # In a loop, the staging memory may still be read for the round before.
         self.guard = [Barrier("block")] if is_repeated else []
         self.is_ordered = reduce.combiner.is_ordered
+        # Code that merges states is said once where it is long: compiling takes longer than rounds.
+        nodes = {id(n) for e in reduce.combiner.result for n in post_order(e)}
+        self.is_long = len(nodes) > LONG_MERGE
 
     def build(self) -> Stmt:
         """Return the steps; the state of this thread is in the targets before and after."""
@@ -234,6 +242,8 @@ class _Block:
         width = 1 << (size - 1).bit_length()
         offsets = [1 << n for n in range(width.bit_length() - 1)]
         steps: list[Stmt] = []
+        if size == width and len(offsets) > 1 and self.is_long:
+            return [self.rounds(width, len(offsets))]
         for offset in offsets if self.is_ordered else reversed(offsets):
             if size == width:
                 steps += [*self.read("down", build.const(offset), width)]
@@ -244,6 +254,17 @@ class _Block:
             steps += [*self.read("index", source, WARP)]
             steps.append(If(inside, self.state.merged(self.state.other_loads())))
         return steps
+
+    def rounds(self, width: int, count: int) -> Stmt:
+        """Combine the lanes of a power of two, one round of a loop after the other."""
+        step, zero = Var("round", INT64), build.const(0, INT64)
+        first = build.const(1 if self.is_ordered else width // 2)
+        shift = build.cast(first.dtype, step)
+        offset = build.binary("shl" if self.is_ordered else "shr", first, shift)
+        body = build.seq(
+            *self.read("down", offset, width), self.state.merged(self.state.other_loads())
+        )
+        return For(step, zero, build.const(count, INT64), "rolled", body)
 
     def read(self, mode: str, lane: Expr, width: int) -> list[Stmt]:
         """Read the state of another lane, one component after the other."""

@@ -64,10 +64,23 @@ def column_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> N
     bind(partial, part, "blockIdx.y")
     total.compute_at(partial, columns[-1])
     s[first(rows)].compute_at(partial, part)
-    *_, column = tile_of_columns(result, result.op.axis, graph)
-    state.compute_at(result, column)
-    state.set_scope("local")
+    fold_parts(result, state, graph)
     result.last_block(partial)
+
+
+def fold_parts(result: Stage, state: Stage, graph: Graph) -> None:
+    """Let rows of threads fold what the blocks left, for neighbouring columns at once."""
+    lanes = graph.gpu.lanes
+    kept = result.op.axis
+    *others, column = (*kept[:-2], result.fuse(*kept[-2:])) if lanes > 1 else kept
+    tile, inner = result.split(column, factor=TILE * lanes)
+    _, x = result.split(inner, factor=TILE)
+    bind(result, fused(result, [*others, tile]), "blockIdx.x")
+    bind(result, x, "threadIdx.x")
+    state.compute_at(result, x)
+    state.set_scope("local")
+    row, _ = state.split(state.op.reduce_axis[0], nparts=graph.gpu.team)
+    bind(state, row, "threadIdx.y")
 
 
 def tile_of_columns(stage: Stage, kept: Sequence[Axis], graph: Graph) -> tuple[Axis, ...]:

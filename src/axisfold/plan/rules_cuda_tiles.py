@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from axisfold.plan.compose import Graph
-from axisfold.plan.rules_cuda_columns import tile_of_columns
+from axisfold.plan.rules_cuda_columns import fold_parts, tile_of_columns
 from axisfold.plan.schedules_gpu import bind, first, fused
-from axisfold.plan.sizes_gpu import BLOCK
+from axisfold.plan.sizes_gpu import BLOCK, rows_of_block
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -20,7 +20,7 @@ def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
     """Give each row a team of threads, which take tiles of it in turn."""
     team = graph.gpu.team
     result, state = s[graph.results[0]], s[graph.state[0]]
-    block, place = result.split(fused(result, result.op.axis), factor=max(BLOCK // team, 1))
+    block, place = result.split(fused(result, result.op.axis), factor=rows_of_block(team))
     bind(result, block, "blockIdx.x")
     bind(result, place, "threadIdx.y")
     state.compute_at(result, place)
@@ -75,9 +75,7 @@ def tiled_column_split(s: Schedule, graph: Graph, traced: Traced, target: Target
     bind(partial, part, "blockIdx.y")
     s[first(totals)].compute_at(partial, columns[-1])
     rows.compute_at(partial, part)
-    *_, column = tile_of_columns(result, result.op.axis, graph)
-    state.compute_at(result, column)
-    state.set_scope("local")
+    fold_parts(result, state, graph)
     result.last_block(partial)
 
 

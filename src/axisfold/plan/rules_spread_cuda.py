@@ -14,7 +14,7 @@ from axisfold.plan.compose_tiles import whole_graph
 from axisfold.plan.rule import Rule, Scheduler
 from axisfold.plan.rules_cuda_rows import fold_row
 from axisfold.plan.schedules_gpu import bind, first, fused
-from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL
+from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL, rows_of_block
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -27,7 +27,7 @@ def _row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which fold it and then compute its elements."""
     result, gpu = s[graph.results[0]], graph.gpu
     kept, folded = result_axes(s, graph)
-    block, place = result.split(fused(result, kept), factor=max(BLOCK // gpu.team, 1))
+    block, place = result.split(fused(result, kept), factor=rows_of_block(gpu.team))
     bind(result, block, "blockIdx.x")
     bind(result, place, "threadIdx.y" if gpu.team > 1 else "threadIdx.x")
     _elements_of_row(result, folded, graph)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from axisfold.ir.expr import Var
-from axisfold.ir.walk import uses
+from axisfold.ir.expr import Call, Var
+from axisfold.ir.walk import post_order, uses
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
@@ -38,6 +38,10 @@ HELD: Final = 8
 HALF_FULL: Final = 1024
 CACHED: Final = 0.7
 MOST_THREADS: Final = 1024
+# Where merging states is dear: columns of a thread, waves of blocks, and of half as many threads.
+DEAR_LANES: Final = 2
+DEAR_WAVES: Final = 4
+FULL_WAVES: Final = 4
 # Vectors of columns side by side in a block, and rows of threads.
 TILE: Final = 32
 # Columns up to this many are compiled for their number, where they fill less than this of tiles.
@@ -84,6 +88,11 @@ class GpuClass:
     def is_narrow(self) -> bool:
         """Whether a load goes on from one row to the next."""
         return self.form in ("narrow", "narrow_split")
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a kernel for rows is compiled for their length."""
+        return self.fixed not in ((), (self.lanes,))
 
     @property
     def axis_lanes(self) -> int:
@@ -183,8 +192,11 @@ def classify(
     has_tiles = _has_dependent_passes(traced)
     if traced.is_spread and kind == "kept":
         return _column(problem, 1, folded, wave)
+    is_dear = has_tiles and _is_dear(traced)
     # A tile has one state, and one that is as wide as its elements.
     lanes = lanes_of(problem, inputs, state_bytes if kind == "kept" or not has_tiles else 1)
+    if is_dear and kind == "kept":
+        lanes = min(lanes, DEAR_LANES)
     if kind == "reduced":
         found = _row(problem, lanes, outputs, folded, wave)
         if traced.is_spread and found.parts == 1:
@@ -192,11 +204,12 @@ def classify(
     elif _is_narrow(problem, lanes, inputs):
         return _narrow(problem, inputs, state_bytes, folded, wave)
     else:
-        found = _column(problem, lanes, folded, wave)
+        found = _column(problem, lanes, folded, DEAR_WAVES * wave if is_dear else wave)
     if not has_tiles or found.form not in TILED:
         return found
     steps = found.steps if kind == "reduced" else 2 * UNROLL
-    return replace(found, form=TILED[found.form], steps=steps)
+    found = replace(found, form=TILED[found.form], steps=steps)
+    return _with_few_merges(found, outputs, folded, target) if is_dear else found
 
 
 def _has_dependent_passes(traced: Traced) -> bool:
@@ -210,6 +223,30 @@ def _has_dependent_passes(traced: Traced) -> bool:
             return True
         earlier.add(tile_pass.result)
     return False
+
+
+def _is_dear(traced: Traced) -> bool:
+    """Return whether to merge two states takes a function such as an exponential."""
+    calls = (n for e in traced.combiner.result for n in post_order(e) if isinstance(n, Call))
+    return any(call.dtype.is_float for call in calls)
+
+
+def _with_few_merges(tiled: GpuClass, outputs: int, folded: int, target: Target) -> GpuClass:
+    """Return the class with tiles twice as tall, and with the fewest threads that fill the card.
+
+    The threads of a row merge their states in the end, each of them as often as a whole tile.
+    """
+    if tiled.form != "tiled_row":
+        return replace(tiled, steps=2 * tiled.steps)
+    units = folded // tiled.lanes
+    team = min(tiled.team, 2 * WARP)
+    enough = FULL_WAVES * HALF_FULL * target.multiprocessors
+    while team < tiled.team and outputs * team < enough:
+        team *= 2
+    if not tiled.is_short:
+        return replace(tiled, team=team, steps=2 * UNROLL)
+    team = max(team, min(_power_up(-(-units // MOST_STEPS)), BLOCK))
+    return replace(tiled, team=team, steps=max(-(-units // team), 1))
 
 
 def _ordered(outputs: int, folded: int, wave: int) -> GpuClass:
@@ -314,6 +351,15 @@ def _team(units: int) -> int:
         if steps <= MOST_STEPS and busy > most - 0.1:
             best, most = team, max(busy, most)
     return best
+
+
+def rows_of_block(team: int) -> int:
+    """Return how many rows a block has: several only where a team is no longer than a warp.
+
+    Whether a row is there is then not asked in front of every pass over it, and what one pass has
+    loaded stays in registers for the next.
+    """
+    return max(BLOCK // team, 1) if team <= WARP else 1
 
 
 def _power_up(count: int) -> int:
