@@ -178,10 +178,7 @@ def _is_split(loop: For) -> bool:
 def _is_split_inside(found: _Found) -> bool:
     """Return whether a serial loop further inside can be split at a guard."""
     condition = build.bare(found.condition)
-    inner = [v for v in found.serial if uses(condition, frozenset({v}))]
-    if not inner or not isinstance(condition, Compare):
-        return bool(inner)
-    return any(linear_form(condition.b - condition.a, {v}) is not None for v in inner)
+    return any(_rising(condition, v, found.bounds) is not None for v in found.serial)
 
 
 def _stores(stmt: Stmt) -> int:
@@ -221,7 +218,22 @@ def _edge(var: Var, found: _Found, *, may_hold: bool) -> Expr | None:
     c·var < min(rest), that is for var < ceil(min(rest) / c); it holds in *some* (``may_hold``)
     while c·var < max(rest).
     """
-    condition = build.bare(found.condition)
+    rising = _rising(build.bare(found.condition), var, found.bounds)
+    if rising is None:
+        return None
+    step, constant = rising
+    try:
+        least, most = symbolic_bounds(constant, found.bounds, set(found.inner))
+    except UnsupportedError:
+        return None
+    rest = most if may_hold else least
+    if uses(rest, found.inner | {var}):
+        return None
+    return simplify(build.ceildiv(rest, step), found.bounds)
+
+
+def _rising(condition: Expr, var: Var, bounds: Bounds) -> tuple[int, Expr] | None:
+    """Return c and rest of a bound with rhs − lhs = rest − c·var, where c is a constant above 0."""
     if not isinstance(condition, Compare) or condition.op != "lt":
         return None
     if not uses(condition, frozenset({var})):
@@ -229,17 +241,8 @@ def _edge(var: Var, found: _Found, *, may_hold: bool) -> Expr | None:
     gap = linear_form(condition.b - condition.a, {var})
     if gap is None:
         return None
-    step = build.as_int(simplify(gap[0].get(var, build.const(0)), found.bounds))
-    if step is None or step >= 0:
-        return None
-    try:
-        least, most = symbolic_bounds(gap[1], found.bounds, set(found.inner))
-    except UnsupportedError:
-        return None
-    rest = most if may_hold else least
-    if uses(rest, found.inner | {var}):
-        return None
-    return simplify(build.ceildiv(rest, -step), found.bounds)
+    step = build.as_int(simplify(gap[0].get(var, build.const(0)), bounds))
+    return None if step is None or step >= 0 else (-step, gap[1])
 
 
 def _covers(stmt: Stmt, guard: Expr) -> bool:

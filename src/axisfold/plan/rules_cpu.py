@@ -71,6 +71,15 @@ def _is_column(layout: LayoutClass, traced: Traced) -> bool:
 
 RULES: Final = (
     Rule(
+        "short_row",
+        lambda c, t: _is_row(c, t) and c.width > 0,
+        "short rows are folded and memory is one run of them: a few are read by vectors without a "
+        "loop, and the lanes of all are folded at once; threads share the rows, and each reads "
+        "them in several places",
+        narrow.short_rows,
+        parameters={"parts": (16, 64, 256), "streams": _FEW},
+    ),
+    Rule(
         "narrow_row",
         lambda c, t: _is_row(c, t) and _is_narrow(t) and c.run == "long",
         "the folded axis is contiguous and sums of short runs fit a narrower dtype: a vector holds "

@@ -10,11 +10,18 @@ from axisfold.ir import build
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_cpu import STREAMS, accumulators, first, lanes, share
 from axisfold.schedule.schedule import Schedule
+from axisfold.schedule.stage import Stage
 from axisfold.target import Target
+from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
 
 # Parts that the rows are cut into where all of them are folded into few results.
 PARTS: Final = 16
+# Parts of many short rows, and elements that are folded at a time.
+ROW_PARTS: Final = 64
+STEP: Final = 64
+# Rows up to this length are read by lanes that stand for rows, out of vectors of whole rows.
+STRIDED: Final = 8
 
 
 def few_columns(
@@ -63,3 +70,64 @@ def _group(graph: Graph, traced: Traced, target: Target) -> int:
     width, columns = lanes(traced.combiner, target), graph.layout.width
     group = width // math.gcd(width, columns)
     return group if group * columns > width else 2 * group
+
+
+def short_rows(
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    *,
+    parts: int = ROW_PARTS,
+    streams: int = STREAMS,
+) -> None:
+    """A few rows at a time: lanes stand for very short ones, for elements of others.
+
+    The lanes of elements are folded for all these rows at once.
+    """
+    assert graph.layout is not None  # noqa: S101  (the composer says it)
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    length, few = graph.layout.width, lanes(traced.combiner, target)
+    is_strided = length <= STRIDED
+    if is_strided:
+        narrowest = min(v.dtype.itemsize for each in traced.elements for v in each)
+        few = max(few, target.vector_bytes // narrowest)
+    *others, last = result.op.axis
+    group, rows = result.split(last, factor=max(STEP // length // few, 1) * few)
+    vector, row = result.split(rows, factor=few)
+    result.unroll(vector)
+    result.vectorize(row)
+    if others:
+        share(result, [*others, group])
+    else:
+        run, rest = result.split(group, nparts=parts * streams)
+        part, stream = result.split(run, factor=streams)
+        result.reorder(part, rest, stream, vector, row)
+        share(result, [part])
+    state.compute_at(result, vector)
+    if is_strided:
+        folds = state.op.reduce_axis
+        state.reorder(*folds, state.op.axis[-1])
+        state.unroll(folds[-1])
+        state.vectorize(state.op.axis[-1])
+    else:
+        _by_row(s, graph, result, vector, few)
+
+
+def _by_row(s: Schedule, graph: Graph, result: Stage, at: Axis, width: int) -> None:
+    """Fold each row by vectors, then what their lanes hold, lanes standing for rows."""
+    state = s[graph.state[0]]
+    _, lane = state.split(state.op.reduce_axis[-1], factor=width)
+    partial: Any = s.rfactor(graph.state, lane, factor_axis=-1)
+    inner = s[first(partial)]
+    inner.compute_at(result, at)
+    row, lane = inner.op.axis[-2:]
+    *others, step = inner.op.reduce_axis
+    inner.reorder(*others, row, step, lane)
+    inner.unroll(row)
+    inner.unroll(step)
+    inner.vectorize(lane)
+    lane, row = state.op.reduce_axis[0], state.op.axis[-1]
+    state.reorder(lane, row)
+    state.unroll(lane)
+    state.vectorize(row)

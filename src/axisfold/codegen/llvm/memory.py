@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from axisfold.codegen.llvm.arithmetic import narrow_bits, widen_bits
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
@@ -13,6 +16,9 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Ramp
 from axisfold.ir.stmt import Store
+
+# Lanes that are no more elements apart are read by whole vectors.
+MOST_APART: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +71,73 @@ def _address(w: Writer, buffer: Buffer, place: Place, lanes: int) -> str:
 def strided(w: Writer, node: Load, pointer: str, offset: str, align: int) -> str:
     """Append a read of lanes that are evenly apart; ``offset`` is a vector.
 
-    Every second element comes out of two vectors, the last of which ends at the last lane; lanes
-    further apart are read one by one, which no processor does slower than by a gather.
+    Lanes that are a few elements apart come out of whole vectors; others are read one by one,
+    which no processor does slower than by a gather.
     """
     buffer, dtype = node.buffer, _stored(node.dtype)
     lanes, kind, scalar = dtype.lanes, memory_type(dtype), memory_type(dtype.element)
     unit = "i8" if buffer.unit == "byte" else scalar
-    size = dtype.itemsize if buffer.unit == "byte" else 1
 
     def place(lane: int, step: int = 0) -> str:
         one = w.let(f"extractelement <{lanes} x i64> {offset}, i64 {lane}")
         start = w.let(f"getelementptr {unit}, ptr {pointer}, i64 {one}")
         return w.let(f"getelementptr i8, ptr {start}, i64 {step}") if step else start
 
-    if isinstance(node.index, Ramp) and build.is_const(node.index.stride, 2 * size):
-        back = (1 - lanes) * dtype.itemsize
-        parts = [
-            w.let(f"load {kind}, ptr {at}, align {align}")
-            for at in (place(0), place(lanes - 1, back))
-        ]
-        # Element 2·i is at 2·i in the first part, and at 2·i - (lanes - 1) in the second.
-        picks = [2 * i if 2 * i < lanes else 2 * i + 1 for i in range(lanes)]
-        order = ", ".join(f"i32 {i}" for i in picks)
-        both = f"{kind} {parts[0]}, {kind} {parts[1]}"
-        return w.let(f"shufflevector {both}, <{lanes} x i32> <{order}>")
+    apart = _elements_apart(node, dtype.itemsize if buffer.unit == "byte" else 1)
+    if 2 <= apart <= min(lanes, MOST_APART) and math.gcd(lanes, _odd(apart)) == 1:
+        size = dtype.itemsize
+        starts = [place(0, step * lanes * size) for step in range(apart - 1)]
+        starts.append(place(lanes - 1, (1 - lanes) * size))
+        parts = [w.let(f"load {kind}, ptr {at}, align {align}") for at in starts]
+        return _picked(w, kind, lanes, parts)
     value = "poison"
     for lane in range(lanes):
         one = w.let(f"load {scalar}, ptr {place(lane)}, align {align}")
         value = w.let(f"insertelement {kind} {value}, {scalar} {one}, i64 {lane}")
     return value
+
+
+def _elements_apart(node: Load, size: int) -> int:
+    """Return how many elements the lanes of a read are apart, 0 where that is no constant."""
+    step = build.as_int(node.index.stride) if isinstance(node.index, Ramp) else None
+    return step // size if step is not None and step > 0 and step % size == 0 else 0
+
+
+def _odd(number: int) -> int:
+    """Return the odd factor of a positive number."""
+    return number // (number & -number)
+
+
+def _picked(w: Writer, kind: str, lanes: int, parts: Sequence[str]) -> str:
+    """Append every n-th element of n vectors, the last of which starts n - 1 elements early.
+
+    Even strides are halved by taking every second element of two neighbours.  With an odd one no
+    two elements have the same place in their vectors: these are blended, and sorted at the end.
+    """
+    apart, early = len(parts), len(parts) - 1
+
+    def shuffled(a: str, b: str, order: Sequence[int]) -> str:
+        picks = ", ".join(f"i32 {i}" for i in order)
+        return w.let(f"shufflevector {kind} {a}, {kind} {b}, <{lanes} x i32> <{picks}>")
+
+    found = list(parts)
+    while apart % 2 == 0:
+        evens = [2 * i for i in range(lanes)]
+        late = [i + early if i >= lanes and i + early < 2 * lanes else i for i in evens]
+        pairs = list(zip(found[::2], found[1::2], strict=True))
+        found = [shuffled(a, b, evens) for a, b in pairs[:-1]]
+        found.append(shuffled(*pairs[-1], late))
+        apart, early = apart // 2, 0
+    if apart == 1:
+        return found[0]
+    if early:
+        moved = [min(i + early, lanes - 1) for i in range(lanes)]
+        found[-1] = shuffled(found[-1], "poison", moved)
+    blended = found[0]
+    for number, part in enumerate(found[1:], 1):
+        own = {i * apart % lanes for i in range(lanes) if i * apart // lanes == number}
+        blended = shuffled(blended, part, [i + lanes * (i in own) for i in range(lanes)])
+    return shuffled(blended, "poison", [i * apart % lanes for i in range(lanes)])
 
 
 def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
