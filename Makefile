@@ -47,6 +47,7 @@ format: $(VENV)/.installed-dev ## format, and repair what ruff can repair
 	$(BIN)/ruff format .
 
 docs: $(VENV)/.installed-dev ## write the generated pages again
+	$(BIN)/python tools/cases_page.py
 	$(BIN)/python tools/errors_page.py
 	$(BIN)/python tools/life_of_a_sum.py
 

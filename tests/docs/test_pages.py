@@ -47,7 +47,7 @@ def test_files_named_exist(page):
         assert list(ROOT.glob(pattern.rstrip("/"))) or "<" in name, name
 
 
-@pytest.mark.parametrize("script", ["errors_page", "life_of_a_sum"])
+@pytest.mark.parametrize("script", ["cases_page", "errors_page", "life_of_a_sum"])
 def test_generated_pages_are_current(script):
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / f"{script}.py", "--check"],

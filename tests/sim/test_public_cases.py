@@ -22,6 +22,6 @@ def _small_card():
         yield
 
 
-@pytest.mark.parametrize("variant", parameters(REPORTS, "sim", 2))
+@pytest.mark.parametrize("variant", parameters(REPORTS, "sim", first=1))
 def test_public_cases(variant):
     run(variant, FUNCTIONS, is_small=True)

@@ -158,8 +158,11 @@ def variants(report, number, start, count):
     ]
 
 
-def parameters(reports, backend, count=1):
-    """Return the variants of all cases for a backend; all but ``count`` of a case are slow."""
+def parameters(reports, backend, first=0, count=1):
+    """Return the variants of all cases for a backend; all but ``count`` of a case are slow.
+
+    A GPU, whose time is dear, is not given the others.
+    """
     found = []
     cases = [(report, number) for report in reports for number in range(len(report.cases))]
     for start, (report, number) in enumerate(cases):
@@ -167,7 +170,8 @@ def parameters(reports, backend, count=1):
         if backend not in case.backends:
             continue
         is_slow = case.is_huge and backend == "llvm"
-        some, others = variants(report, number, start, count)
+        some, others = variants(report, number, start + first, count)
+        others = others if backend != "gpu" else []
         for variant, marked in (*((v, is_slow) for v in some), *((v, True) for v in others)):
             marks = [pytest.mark.slow] if marked and backend != "gpu" else []
             found.append(pytest.param(variant, marks=marks, id=str(variant)))

@@ -66,41 +66,40 @@ VALUES = (
     ),
 )  # fmt: skip
 
-_SPEED = "a speed and no value; the shape is among the benchmarks"
-_RATE = "a speed and no value; shapes of that kind are among the benchmarks"
+_SPEED = "a speed and no value; shapes of that kind are among the benchmarks"
 
 WITHOUT = (
     Report("B136", "pytorch PR 197311", "The bits of a row's sum change with the batch.",
            "not promised yet: bits are the same for one shape, and a mode of one fixed tree for "
            "any batch has room in the design"),
     Report("B139", "pytorch#18807", "Sums of rows of 4 reach a quarter of the memory's speed.",
-           _RATE),
+           _SPEED),
     Report("B140", "pytorch#57610", "Sums of pairs are ten times slower than additions.", _SPEED),
-    Report("B141", "pytorch PR 160466", "Rows of 128 are not read by vectors.", _RATE),
-    Report("B142", "pytorch PR 9214", "A sum down 32768 rows of 32 uses one block.", _RATE),
-    Report("B143", "pytorch#132964", "A sum of 2^30 float32 values is slow on one GPU.", _RATE),
+    Report("B141", "pytorch PR 160466", "Rows of 128 are not read by vectors.", _SPEED),
+    Report("B142", "pytorch PR 9214", "A sum down 32768 rows of 32 uses one block.", _SPEED),
+    Report("B143", "pytorch#132964", "A sum of 2^30 float32 values is slow on one GPU.", _SPEED),
     Report("B144", "cupy#8092", "Sums of (2^i, 2^(24-i)) are slow for some i.",
            "a speed and no value; the benchmarks draw the same curve"),
     Report("B145", "cupy#2085, cupy#6645", "max is slower than NumPy's.", _SPEED),
-    Report("B146", "cupy#2294", "Another library reduces ten times faster.", _RATE),
+    Report("B146", "cupy#2294", "Another library reduces ten times faster.", _SPEED),
     Report("B147", "CUDA.jl#302", "A sum of (10, 100) takes 294 µs.",
            "the cost of a call and no value; the benchmarks measure that of small arrays"),
     Report("B148", "pytorch#144431", "The maximum of a transposed matrix is eight times slower.",
            _SPEED),
     Report("B149", "pytorch PR 179729, pytorch#188578", "Rows are split where they should not be.",
-           _RATE),
+           _SPEED),
     Report("B150", "jax#37511", "A softmax of segments takes three kernels.",
            "ragged rows are no input of axisfold"),
-    Report("B151", "jax#13742", "A fused softmax is slower, by its launch.", _RATE),
+    Report("B151", "jax#13742", "A fused softmax is slower, by its launch.", _SPEED),
     Report("B152", "awkward PR 4143", "Ragged rows ask for their largest length.",
            "ragged rows are no input of axisfold"),
-    Report("B153", "pytorch PR 89144", "Vectors are not counted where blocks are.", _RATE),
-    Report("B154", "csarofeen/pytorch#2125", "A softmax of rows of 512 is slow.", _RATE),
-    Report("B155", "pytorch PR 162795", "The set-up of a variance dominates short rows.", _RATE),
+    Report("B153", "pytorch PR 89144", "Vectors are not counted where blocks are.", _SPEED),
+    Report("B154", "csarofeen/pytorch#2125", "A softmax of rows of 512 is slow.", _SPEED),
+    Report("B155", "pytorch PR 162795", "The set-up of a variance dominates short rows.", _SPEED),
     Report("B156", "tritonbench PR 1268", "A recurrence unrolled in Python takes 99 kernels.",
            "how another library is called; here it is one reducer and one kernel"),
     Report("S8", "CuPy", "One block folds a group of results, so few results use few processors.",
-           _RATE),
+           _SPEED),
 )  # fmt: skip
 
 REPORTS = (*VALUES, *WITHOUT)
