@@ -18,7 +18,7 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor, placeholder, size_var
-from axisfold.tensor.tile import TilePass
+from axisfold.tensor.tile import TilePass, shortened
 from axisfold.tensor.trace import Traced
 
 __all__ = ["Composer", "Graph", "LayoutClass"]
@@ -67,8 +67,9 @@ class Composer:
         inputs: tuple[tuple[Tensor, ...], ...],
         index: Tensor | None,
         state: ComputeOp,
-        tiles: Sequence[Tensor] = (),
+        tiles: Sequence[tuple[Tensor, ...]] = (),
         parts: Sequence[Tensor | None] = (),
+        heads: Sequence[Tensor] = (),
     ) -> Graph:
         """Return the computation of a state with the stages that follow it."""
         traced = self.traced
@@ -101,6 +102,7 @@ class Composer:
             self.layout,
             tuple(parts),
             {t: self._result_facts(t.dtype) for t in results} if traced.is_spread else {},
+            tuple(heads),
         )
 
     def tiled_graph(self, rows: int) -> Graph:
@@ -114,69 +116,90 @@ class Composer:
         index = self.index_strides()
         *others, last = self.reduced_extents
         extents = [*others, build.ceildiv(last, rows)]
-        tiles, parts = self._tiles(inputs, index, extents, rows)
+        heads = self._heads(inputs, extents, rows)
+        tiles, parts = self._tiles(inputs, heads, index, extents, rows)
         kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
         folded = [self._axis(f"k{n}", e, "reduce") for n, e in enumerate(extents)]
         here = tuple(a.var for a in (*kept, *folded))
-        mapping = self._results_of_passes(tiles, here, index, rows)
-        mapping[self.traced.tile_count] = self._tile_length(here[-1], rows)
+        mapping = self._of_run(heads, tiles, here, index, rows)
         source = [substitute(e, mapping) for e in self.traced.tile_state]
         state = make_compute(
             "state", tuple(kept), make_reduce(self.traced.combiner, source, folded)
         )
-        return self.finished(inputs, index, state, tiles, parts)
+        return self.finished(inputs, index, state, tiles, parts, heads)
+
+    def _heads(
+        self, inputs: Sequence[Sequence[Tensor]], extents: Sequence[Expr], rows: int
+    ) -> list[Tensor]:
+        """Return a stage for each value of the first element of a run."""
+        made: list[Tensor] = []
+        for variable, value in self.traced.tile_heads:
+            kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
+            outer = [self._axis(f"t{n}", e, "data") for n, e in enumerate(extents)]
+            here = [a.var for a in (*kept, *outer)]
+            mapping = self.elements(inputs, [*here[:-1], here[-1] * rows], None)
+            source = substitute(value, mapping)
+            made.append(make_compute(variable.name, (*kept, *outer), [source]).output(0))
+        return made
 
     def _tiles(
         self,
         inputs: Sequence[Sequence[Tensor]],
+        heads: Sequence[Tensor],
         index: Tensor | None,
         extents: Sequence[Expr],
         rows: int,
-    ) -> tuple[list[Tensor], list[Tensor | None]]:
+    ) -> tuple[list[tuple[Tensor, ...]], list[Tensor | None]]:
         """Return a stage for each pass over a tile, later reading earlier, and narrow parts."""
-        made: list[Tensor] = []
+        made: list[tuple[Tensor, ...]] = []
         parts: list[Tensor | None] = []
         for number, tile_pass in enumerate(self.traced.tile_passes):
             kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
             outer = [self._axis(f"t{n}", e, "data") for n, e in enumerate(extents)]
+            if tile_pass.narrow is not None:
+                part = self._narrow_tile(number, tile_pass, inputs, index, extents, rows)
+                made.append((self._widened(number, tile_pass, part, (*kept, *outer)),))
+                parts.append(part)
+                continue
             run = self._axis("r", build.const(rows, INT64), "reduce")
             here = tuple(a.var for a in (*kept, *outer))
             position = here[-1] * rows + run.var
             mapping = self.elements(inputs, [*here[:-1], position], index)
-            mapping[self.traced.tile_count] = self._tile_length(here[-1], rows)
-            mapping.update(self._results_of_passes(made, here, index, rows))
-            combiner, source = tile_pass.combiner, tile_pass.source
-            if tile_pass.place is not None:
-                combiner, source = tile_pass.inner
-                mapping[tile_pass.place] = build.cast(tile_pass.place.dtype, run.var)
-            elif tile_pass.narrow is not None:
-                part = self._narrow_tile(number, tile_pass, inputs, index, extents, rows)
-                made.append(self._widened(number, tile_pass, part, (*kept, *outer)))
-                parts.append(part)
-                continue
-            parts.append(None)
+            mapping.update(self._of_run(heads, made, here, index, rows))
+            place = self.traced.run.place
+            mapping[place] = build.cast(place.dtype, run.var)
+            short = shortened(tile_pass, 1)
             body = make_reduce(
-                combiner,
-                [substitute(source, mapping)],
+                short.combiner,
+                [substitute(e, mapping) for e in short.sources],
                 run,
                 where=build.likely(position < self.reduced_extents[-1]),
+                absorb=[substitute(e, mapping) for e in short.absorb],
             )
-            made.append(make_compute(f"tile{number}", (*kept, *outer), body).output(0))
+            made.append(make_compute(f"tile{number}", (*kept, *outer), body).outputs)
+            parts.append(None)
         return made, parts
 
-    def _results_of_passes(
-        self, tiles: Sequence[Tensor], here: Sequence[Expr], index: Tensor | None, rows: int
+    def _of_run(
+        self,
+        heads: Sequence[Tensor],
+        tiles: Sequence[tuple[Tensor, ...]],
+        here: Sequence[Expr],
+        index: Tensor | None,
+        rows: int,
     ) -> dict[Var, Expr]:
-        """Return what the results of the first passes are at a tile."""
-        found: dict[Var, Expr] = {}
-        for tile_pass, tensor in zip(self.traced.tile_passes, tiles, strict=False):
-            value: Expr = tensor[tuple(here)]
-            if tile_pass.place is not None:
-                none = tile_pass.combiner.identity[0]
-                place = here[-1] * rows + build.cast(INT64, value)
-                at = self.elements((), [*here[:-1], place], index)[self.traced.index]
-                value = build.select(value < rows, at, none)
-            found[tile_pass.result] = value
+        """Return what is known of a run: its length, its head, the results of the first passes."""
+        start = here[-1] * rows
+        found: dict[Var, Expr] = {self.traced.run.count: self._tile_length(here[-1], rows)}
+        for (variable, _), tensor in zip(self.traced.tile_heads, heads, strict=True):
+            found[variable] = tensor[tuple(here)]
+        for tile_pass, tensors in zip(self.traced.tile_passes, tiles, strict=False):
+            for number, (result, tensor) in enumerate(zip(tile_pass.results, tensors, strict=True)):
+                value: Expr = build.cast(result.dtype, tensor[tuple(here)])
+                if number in tile_pass.places:
+                    place = start + value
+                    value = self.elements((), [*here[:-1], place], index)[self.traced.index]
+                found[result] = value
         return found
 
     def _narrow_tile(
@@ -221,7 +244,7 @@ class Composer:
         streams, lanes = part.shape[-2:]
         stream, lane = self._axis("u", streams, "reduce"), self._axis("v", lanes, "reduce")
         place = (*(a.var for a in axes), stream.var, lane.var)
-        source = build.cast(tile_pass.result.dtype, part[place])
+        source = build.cast(tile_pass.results[0].dtype, part[place])
         body = make_reduce(tile_pass.combiner, [source], [stream, lane])
         return make_compute(f"tile{number}", tuple(axes), body).output(0)
 

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from axisfold.dtypes import INT32, INT64
 from axisfold.ir import build
-from axisfold.ir.combiner import Combiner
-from axisfold.ir.expr import Binary, Cast, Const, Expr, Select, Var
+from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
 from axisfold.plan.compose import Composer, Graph
 from axisfold.plan.sizes_gpu import GpuClass
@@ -17,8 +16,7 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile import TilePass
-from axisfold.tensor.trace import Traced
+from axisfold.tensor.tile import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +29,13 @@ class _Units:
     @property
     def count(self) -> Expr:
         """Number of units."""
+        return self.product(self.extents)
+
+    @staticmethod
+    def product(extents: Sequence[Expr]) -> Expr:
+        """Return the number of elements of some axes."""
         total: Expr = build.const(1, INT64)
-        for extent in self.extents:
+        for extent in extents:
             total = total * extent
         return total
 
@@ -56,11 +59,16 @@ class _Units:
 
     def coordinates(self, unit: Expr) -> list[Expr]:
         """Return where a unit lies on the folded axes."""
-        found: list[Expr] = []
-        for extent in reversed(self.extents[1:]):
-            found.insert(0, unit % extent)
-            unit = unit // extent
-        return [unit, *found]
+        return _coordinates(unit, self.extents)
+
+
+def _coordinates(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
+    """Return where a flat position lies on some axes."""
+    found: list[Expr] = []
+    for extent in reversed(extents[1:]):
+        found.insert(0, flat % extent)
+        flat = flat // extent
+    return [flat, *found]
 
 
 def tile_graph(composer: Composer) -> Graph:
@@ -77,7 +85,7 @@ def tile_graph(composer: Composer) -> Graph:
     lanes = layout.lanes if folds_lanes else 1
     inputs, index = composer.inputs(), composer.index_strides()
     tiles = _passes(composer, units, inputs, index, lanes)
-    state = _merged(composer, units, lanes, tiles, index)
+    state = _merged(composer, units, inputs, index, lanes, tiles)
     return composer.finished(inputs, index, state, tiles)
 
 
@@ -91,28 +99,86 @@ def whole_graph(composer: Composer) -> Graph:
     count: Expr = build.const(1, INT64)
     for extent in composer.reduced_extents:
         count = count * extent
-    made: list[Tensor] = []
+    made: list[tuple[Tensor, ...]] = []
     for number, tile_pass in enumerate(traced.tile_passes):
         kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
         folded = [_axis(f"k{n}", e, "reduce") for n, e in enumerate(composer.reduced_extents)]
-        here = [a.var for a in kept]
-        mapping = composer.elements(inputs, [*here, *(a.var for a in folded)], index)
-        mapping[traced.tile_count] = count
-        mapping.update(_values(traced, made, here))
-        body = make_reduce(tile_pass.combiner, [substitute(tile_pass.source, mapping)], folded)
-        made.append(make_compute(f"tile{number}", tuple(kept), body).output(0))
+        fold = _Whole(composer, [a.var for a in kept])
+        at = [a.var for a in folded]
+        mapping = composer.elements(inputs, [*fold.kept, *at], index)
+        mapping.update(fold.known(inputs, made, index))
+        mapping[traced.run.place] = build.cast(INT32, fold.flat(at))
+        body = make_reduce(
+            tile_pass.combiner,
+            [substitute(e, mapping) for e in tile_pass.sources],
+            folded,
+            absorb=[substitute(e, mapping) for e in tile_pass.absorb],
+        )
+        made.append(make_compute(f"tile{number}", tuple(kept), body).outputs)
     kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
-    mapping = _values(traced, made, [a.var for a in kept])
-    mapping[traced.tile_count] = count
+    mapping = _Whole(composer, [a.var for a in kept]).known(inputs, made, index)
     values = [substitute(e, mapping) for e in traced.tile_state]
     state = make_compute("state", tuple(kept), values)
     return composer.finished(inputs, index, state, made)
 
 
-def _values(traced: Traced, tiles: Sequence[Tensor], here: Sequence[Expr]) -> dict[Var, Expr]:
-    """Return what the first passes over a whole fold have found."""
-    pairs = zip(traced.tile_passes, tiles, strict=False)
-    return {tile_pass.result: tensor[tuple(here)] for tile_pass, tensor in pairs}
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A fold that is one tile."""
+
+    composer: Composer
+    kept: list[Expr]
+
+    @property
+    def count(self) -> Expr:
+        """Number of elements."""
+        return _Units.product(self.composer.reduced_extents)
+
+    def flat(self, at: Sequence[Expr]) -> Expr:
+        """Return the place of an element."""
+        place: Expr = build.const(0, INT64)
+        for axis, extent in zip(at, self.composer.reduced_extents, strict=True):
+            place = place * extent + axis
+        return place
+
+    def at(self, place: Expr) -> list[Expr]:
+        """Return where an element lies on all axes."""
+        return [*self.kept, *_coordinates(place, self.composer.reduced_extents)]
+
+    def known(
+        self,
+        inputs: Sequence[Sequence[Tensor]],
+        tiles: Sequence[tuple[Tensor, ...]],
+        index: Tensor | None,
+    ) -> dict[Var, Expr]:
+        """Return what is known of the fold: its length, its head, the results of first passes."""
+        return _known(self.composer, self.at, self.kept, inputs, tiles, index) | {
+            self.composer.traced.run.count: self.count
+        }
+
+
+def _known(
+    composer: Composer,
+    at: Callable[[Expr], list[Expr]],
+    here: Sequence[Expr],
+    inputs: Sequence[Sequence[Tensor]],
+    tiles: Sequence[tuple[Tensor, ...]],
+    index: Tensor | None,
+) -> dict[Var, Expr]:
+    """Return values of a tile's first element, and results of the first passes ``here``.
+
+    ``at`` says where the element of a place lies.
+    """
+    traced = composer.traced
+    head = composer.elements(inputs, at(build.const(0, INT64)), None)
+    found: dict[Var, Expr] = {v: substitute(e, head) for v, e in traced.tile_heads}
+    for tile_pass, tensors in zip(traced.tile_passes, tiles, strict=False):
+        for number, (result, tensor) in enumerate(zip(tile_pass.results, tensors, strict=True)):
+            value: Expr = build.cast(result.dtype, tensor[tuple(here)])
+            if number in tile_pass.places:
+                value = composer.elements((), at(value), index)[traced.index]
+            found[result] = value
+    return found
 
 
 def _dealt(units: _Units) -> list[tuple[str, Expr]]:
@@ -131,9 +197,9 @@ def _passes(
     inputs: Sequence[Sequence[Tensor]],
     index: Tensor | None,
     lanes: int,
-) -> list[Tensor]:
+) -> list[tuple[Tensor, ...]]:
     """Return a stage for each pass over a tile; later ones read the earlier."""
-    traced, made = composer.traced, list[Tensor]()
+    traced, made = composer.traced, list[tuple[Tensor, ...]]()
     for number, tile_pass in enumerate(traced.tile_passes):
         kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
         dealt = [_axis(n, e, "data") for n, e in _dealt(units)]
@@ -141,104 +207,74 @@ def _passes(
             _axis(n, build.const(e, INT64), "reduce")
             for n, e in (("step", units.gpu.steps), ("lane", lanes))
         ]
-        outside = tuple(a.var for a in (*kept, *dealt))
-        place = [a.var for a in dealt]
-        unit = units.position(place, run[0].var)
-        at: list[Expr] = [a.var for a in kept]
-        at += units.coordinates(unit) + [run[1].var] * (lanes > 1)
-        mapping = composer.elements(inputs, at, index)
-        mapping[traced.tile_count] = units.left(place) * lanes
-        mapping.update(_results(composer, units, lanes, made, outside, index))
-        combiner, source = _in_registers(tile_pass, units)
-        if tile_pass.place is not None:
-            mapping[tile_pass.place] = build.cast(INT32, run[0].var * lanes + run[1].var)
+        tile = _Tile(composer, units, [a.var for a in kept], [a.var for a in dealt], lanes)
+        step, lane = (a.var for a in run)
+        mapping = composer.elements(inputs, tile.at(step, lane), index)
+        mapping.update(tile.known(inputs, made, index))
+        mapping[traced.run.place] = build.cast(INT32, step * lanes + lane)
+        short = shortened(tile_pass)
         body = make_reduce(
-            combiner,
-            [substitute(source, mapping)],
+            short.combiner,
+            [substitute(e, mapping) for e in short.sources],
             run,
-            where=build.likely(unit < units.count),
+            where=build.likely(units.position(tile.place, step) < units.count),
+            absorb=[substitute(e, mapping) for e in short.absorb],
         )
-        made.append(make_compute(f"tile{number}", (*kept, *dealt), body).output(0))
+        made.append(make_compute(f"tile{number}", (*kept, *dealt), body).outputs)
     return made
 
 
-def _has_places(units: _Units) -> bool:
-    """Whether elements of a tile that come later have larger indices."""
-    return len(units.extents) == 1
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A tile of some threads: the kept axes, and ``place``, its turn, block and thread."""
 
+    composer: Composer
+    units: _Units
+    kept: list[Expr]
+    place: list[Expr]
+    lanes: int
 
-def _in_registers(tile_pass: TilePass, units: _Units) -> tuple[Combiner, Expr]:
-    """Return what folds a tile, in int32 where its few elements cannot make more."""
-    if tile_pass.place is not None and _has_places(units):
-        return tile_pass.inner
-    short = _short(tile_pass.source)
-    result = tile_pass.combiner.result[0]
-    if short is None or not (isinstance(result, Binary) and result.op == "add"):
-        return tile_pass.combiner, tile_pass.source
-    lhs, rhs = Var("lhs", INT32), Var("rhs", INT32)
-    return Combiner((lhs,), (rhs,), (lhs + rhs,), (build.const(0, INT32),)), short
+    def at(self, step: Expr, lane: Expr) -> list[Expr]:
+        """Return where an element of the tile lies on all axes."""
+        unit = self.units.position(self.place, step)
+        return [*self.kept, *self.units.coordinates(unit), *[lane] * (self.lanes > 1)]
 
+    def known(
+        self,
+        inputs: Sequence[Sequence[Tensor]],
+        tiles: Sequence[tuple[Tensor, ...]],
+        index: Tensor | None,
+    ) -> dict[Var, Expr]:
+        """Return what is known of the tile: its length, its head, the results of first passes."""
 
-def _short(source: Expr) -> Expr | None:
-    """Return an int64 that is made of 16 bits at most as an int32, None for another value."""
-    match source:
-        case Cast(dtype=dtype, value=value) if dtype == INT64 and not value.dtype.is_float:
-            return build.cast(INT32, value) if value.dtype.bits <= 16 else None
-        case Const(dtype=dtype, value=number) if dtype == INT64 and abs(int(number)) < 1 << 15:
-            return build.const(int(number), INT32)
-        case Select(condition=condition, true_value=a, false_value=b):
-            sides = _short(a), _short(b)
-            if sides[0] is None or sides[1] is None:
-                return None
-            return build.select(condition, *sides)
-        case _:
-            return None
+        def at(place: Expr) -> list[Expr]:
+            return self.at(place // self.lanes, place % self.lanes)
 
-
-def _results(
-    composer: Composer,
-    units: _Units,
-    lanes: int,
-    tiles: Sequence[Tensor],
-    here: Sequence[Expr],
-    index: Tensor | None,
-) -> dict[Var, Expr]:
-    """Return what the results of the first passes are at a tile."""
-    found: dict[Var, Expr] = {}
-    kept = len(composer.kept_extents)
-    for tile_pass, tensor in zip(composer.traced.tile_passes, tiles, strict=False):
-        value: Expr = tensor[tuple(here)]
-        if tile_pass.place is not None and _has_places(units):
-            wide = build.cast(INT64, value)
-            unit = units.position(here[kept:], wide // lanes)
-            at = [*here[:kept], *units.coordinates(unit)]
-            at += [wide % lanes] * (lanes > 1)
-            where = composer.elements((), at, index)[composer.traced.index]
-            is_there = value < units.gpu.steps * lanes
-            value = build.select(is_there, where, tile_pass.combiner.identity[0])
-        found[tile_pass.result] = build.cast(tile_pass.result.dtype, value)
-    return found
+        count = self.units.left(self.place) * self.lanes
+        here = (*self.kept, *self.place)
+        return _known(self.composer, at, here, inputs, tiles, index) | {
+            self.composer.traced.run.count: count
+        }
 
 
 def _merged(
     composer: Composer,
     units: _Units,
-    lanes: int,
-    tiles: Sequence[Tensor],
+    inputs: Sequence[Sequence[Tensor]],
     index: Tensor | None,
+    lanes: int,
+    tiles: Sequence[tuple[Tensor, ...]],
 ) -> ComputeOp:
     """Return the stage that merges the states of tiles."""
     traced = composer.traced
     kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
     dealt = [_axis(n, e, "reduce") for n, e in _dealt(units)]
-    here = tuple(a.var for a in (*kept, *dealt))
-    place = [a.var for a in dealt]
-    mapping = _results(composer, units, lanes, tiles, here, index)
-    mapping[traced.tile_count] = units.left(place) * lanes
+    tile = _Tile(composer, units, [a.var for a in kept], [a.var for a in dealt], lanes)
+    mapping = tile.known(inputs, tiles, index)
     body = make_reduce(
         traced.combiner,
         [substitute(e, mapping) for e in traced.tile_state],
         dealt,
-        where=build.likely(units.position(place, build.const(0, INT64)) < units.count),
+        where=build.likely(units.position(tile.place, build.const(0, INT64)) < units.count),
     )
     return make_compute("state", tuple(kept), body)

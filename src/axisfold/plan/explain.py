@@ -160,7 +160,7 @@ def _one_pass(traced: Traced, *, is_narrow: bool) -> tuple[TilePass, ...]:
     """Return a form for short runs such as another reducer may have."""
     combiner = traced.combiner
     value = combiner.lhs[0]
-    return (TilePass(value, combiner, value, value if is_narrow else None),)
+    return (TilePass((value,), combiner, (value,), narrow=value if is_narrow else None),)
 
 
 def _changed(

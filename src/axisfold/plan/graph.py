@@ -91,14 +91,16 @@ class Graph:
         What elements of results of the inputs' shape share, one tensor for each component; ()
         if results have a kept axis for each of theirs.
     tiles
-        The reductions over short runs that the state is made of, in order; () if it folds
-        elements.
+        The reductions over short runs that the state is made of, in order, one tensor for each
+        result; () if it folds elements.
     layout
         The layout class.
     tile_parts
         For each tile the stage of its narrow sums, or None.
     facts
         What is promised of the memory of results beside their layouts.
+    tile_heads
+        The values of the first elements of runs.
     """
 
     inputs: tuple[tuple[Tensor, ...], ...]
@@ -108,10 +110,11 @@ class Graph:
     results: tuple[Tensor, ...]
     layouts: tuple[tuple[Expr, ...] | None, ...]
     shares: tuple[Tensor, ...] = ()
-    tiles: tuple[Tensor, ...] = ()
+    tiles: tuple[tuple[Tensor, ...], ...] = ()
     layout: LayoutClass | None = None
     tile_parts: tuple[Tensor | None, ...] = ()
     facts: Mapping[Tensor, Facts] = field(default_factory=dict)
+    tile_heads: tuple[Tensor, ...] = ()
 
     @property
     def gpu(self) -> GpuClass:

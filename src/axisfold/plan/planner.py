@@ -162,12 +162,13 @@ def traced_key(traced: Traced) -> Hashable:
     results = [p for r in traced.results for p in r.parts]
     roots = [
         *(v for parts in traced.elements for v in parts), *traced.combiner.lhs,
-        *traced.combiner.rhs, traced.index, traced.count, traced.tile_count,
+        *traced.combiner.rhs, traced.index, traced.run.place, traced.run.count, traced.count,
+        *(v for head in traced.tile_heads for v in head),
         *traced.combiner.result, *traced.combiner.identity, *traced.lifted, *traced.absorb,
         *(v for value in traced.initial for v in value.variables),
         *results, *(v for share in traced.shares for v in share),
-        *(p.source for p in traced.tile_passes), *traced.tile_state,
-        *(p.place for p in traced.tile_passes if p.place is not None),
+        *(e for p in traced.tile_passes for e in (*p.expressions, *p.results)), *traced.tile_state,
+        *(e for p in traced.tile_passes for e in (*p.combiner.result, *p.combiner.identity)),
         *(p.narrow for p in traced.tile_passes if p.narrow is not None),
     ]  # fmt: skip
     # Two real numbers and one complex one have the same expressions but not the same strides.
@@ -175,7 +176,7 @@ def traced_key(traced: Traced) -> Hashable:
         tuple(len(parts) for parts in traced.elements), len(traced.combiner.lhs),
         tuple(len(value.variables) for value in traced.initial),
         tuple(len(r.parts) for r in traced.results), traced.is_spread,
-        tuple(p.narrow is not None for p in traced.tile_passes),
+        tuple((p.narrow is not None, len(p.sources), p.places) for p in traced.tile_passes),
     )  # fmt: skip
     return (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
 

@@ -26,6 +26,7 @@ SHORT_RUN: Final = 512
 LONG_RUN: Final = 1 << 15
 # Rows of a tile of columns; narrow sums hold more.
 TILE_ROWS: Final = 16
+PASS_ROWS: Final = 128
 NARROW_TILE_ROWS: Final = 128
 
 # What axisfold.tune() tries; the defaults are those of the schedules.
@@ -91,16 +92,29 @@ RULES: Final = (
     Rule(
         "single_pass_row",
         lambda c, t: (
-            _is_row(c, t)
-            and len(t.tile_passes) == 1
-            and "exact" in t.combiner.facts
-            and c.run == "long"
+            _is_row(c, t) and len(t.tile_passes) == 1 and _sums_are_wide(t) and c.run == "long"
         ),
         "the folded axis is contiguous and the reducer has a form of one pass for short runs: "
         "each run is read in several places at once",
         rows.tiled_row,
         LONG_RUN,
         parameters={"tile_rows": _LONG_RUNS},
+    ),
+    Rule(
+        "tiled_rows",
+        lambda c, t: (
+            _is_row(c, t)
+            and _has_tiles(t)
+            and _sums_are_wide(t)
+            and not _is_narrow(t)
+            and c.kept > 0
+            and c.run != "long"
+        ),
+        "the folded axis is contiguous and the reducer has a form for short runs, which lose "
+        "nothing: runs of a few rows are read at a time, each a stream of its own",
+        rows.tiled_rows,
+        RUN,
+        parameters={"tile_rows": _RUNS, "rows": _FEW},
     ),
     Rule(
         "tiled_long_row",
@@ -163,13 +177,22 @@ RULES: Final = (
         NARROW_TILE_ROWS,
     ),
     Rule(
+        "column_of_passes",
+        lambda c, t: _is_column(c, t) and len(t.tile_passes) > 1 and c.outputs != "thin",
+        "the kept axis is contiguous and the reducer has a form for short runs, of several passes: "
+        "a few rows of a vector of columns at a time are read once and passed over in registers",
+        columns.column_of_passes,
+        TILE_ROWS,
+        parameters={"tile_rows": (8, 16, 32), "pass_columns": (1024, 2048, 4096, 8192)},
+    ),
+    Rule(
         "tiled_column",
         lambda c, t: _is_column(c, t) and _has_tiles(t) and c.outputs != "thin",
         "the kept axis is contiguous and the reducer has a form for short runs: plain vector "
-        "reductions pass over a few rows of a tile of columns, which stay in cache",
+        "reductions fold rows into a tile of columns, which stays in cache",
         columns.tiled_column,
-        TILE_ROWS,
-        parameters={"tile_rows": (8, 16, 32, 64), "pass_columns": (1024, 2048, 4096, 8192)},
+        PASS_ROWS,
+        parameters={"tile_rows": (32, 64, 128, 256), "pass_columns": (1024, 2048, 4096, 8192)},
     ),
     Rule(
         "shallow_column",

@@ -117,32 +117,68 @@ def _few_rows(result: Stage, state: Stage, outer: Axis, width: int) -> None:
 def tiled_column(
     s: Schedule, graph: Graph, traced: Traced, target: Target, *, pass_columns: int = PASS_COLUMNS
 ) -> None:
-    """A tile of columns and a few rows at a time: each pass over them reads them from cache."""
-    result, state = s[graph.results[0]], s[graph.state[0]]
-    width = lanes(traced.combiner, target)
-    *others, last = result.op.axis
-    outer = _by_vectors(result, last, pass_columns, width)
-    state.compute_at(result, share(result, [*others, outer]))
-    vector, lane = state.split(state.op.axis[-1], factor=width)
-    folds = state.op.reduce_axis
-    state.reorder(*folds, vector, lane)
-    state.vectorize(lane)
+    """A tile of columns and some rows at a time: states of the rows stay in cache."""
+    state, vector = _columns_of_runs(s, graph, traced, target, pass_columns)
+    del vector
+    run = state.op.reduce_axis[-1]
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
-    for tensor, part, tile_pass in reversed(list(passes)):
-        _pass(s[tensor], state, folds[-1], pass_lanes(tile_pass, target))
+    for tensors, part, tile_pass in reversed(list(passes)):
+        _pass(s[tensors[0]], state, run, pass_lanes(tile_pass, target))
         if part is not None:
             size = part.dtype.itemsize
-            _pass(s[part], state, folds[-1], target.vector_bytes // size)
+            _pass(s[part], state, run, target.vector_bytes // size)
+
+
+def column_of_passes(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, pass_columns: int = PASS_COLUMNS
+) -> None:
+    """A vector of columns and a few rows at a time: all passes take them from registers."""
+    state, vector = _columns_of_runs(s, graph, traced, target, pass_columns)
+    for tensors, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
+        stage = s[tensors[0]]
+        stage.compute_at(state, vector)
+        ours, lane = stage.split(_kept(stage)[-1], factor=pass_lanes(tile_pass, target))
+        stage.reorder(*_kept(stage)[:-1], ours, *stage.op.reduce_axis, lane)
+        stage.unroll(stage.op.reduce_axis[0])
+        stage.vectorize(lane)
+
+
+def _kept(stage: Stage) -> list[Axis]:
+    return [a for a in stage.op.axis if a.name.startswith("i")]
+
+
+def _columns_of_runs(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, columns: int
+) -> tuple[Stage, Axis]:
+    """Merge runs into the states of a tile of columns; return their stage and loop of vectors."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    passes = [pass_lanes(p, target) for p in traced.tile_passes]
+    *others, last = result.op.axis
+    width = lanes(traced.combiner, target)
+    outer = _by_vectors(result, last, columns, width)
+    state.compute_at(result, share(result, [*others, outer]))
+    vector, rest = state.split(state.op.axis[-1], factor=max(width, *passes))
+    part, lane = state.split(rest, factor=width)
+    state.reorder(*state.op.reduce_axis, vector, part, lane)
+    state.unroll(part)
+    state.vectorize(lane)
+    for head in graph.tile_heads:
+        stage = s[head]
+        stage.compute_at(state, state.op.reduce_axis[-1])
+        kept = _kept(stage)
+        ours, lane = stage.split(kept[-1], factor=width)
+        stage.reorder(*kept[:-1], *(a for a in stage.op.axis if a not in kept), ours, lane)
+        stage.vectorize(lane)
+    return state, vector
 
 
 def _pass(stage: Stage, state: Stage, run: Axis, width: int) -> None:
-    """Fold the rows of a tile, vector after vector of its columns."""
+    """Fold a few rows at a time into each vector of the states of a tile."""
     stage.compute_at(state, run)
-    kept = [a for a in stage.op.axis if a.name.startswith("i")]
+    kept = _kept(stage)
     vector, lane = stage.split(kept[-1], factor=width)
-    rest = [a for a in stage.op.axis if not a.name.startswith("i")]
-    rows = stage.op.reduce_axis[0]
-    stage.reorder(*kept[:-1], *rest, vector, rows, lane)
-    _, row = stage.split(rows, factor=STREAMS)
+    rest = [a for a in stage.op.axis if a not in kept]
+    block, row = stage.split(stage.op.reduce_axis[0], factor=STREAMS)
+    stage.reorder(*kept[:-1], *rest, block, vector, row, lane)
     stage.unroll(row)
     stage.vectorize(lane)

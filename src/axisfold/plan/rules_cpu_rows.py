@@ -76,13 +76,39 @@ def long_row(
 def rows(s: Schedule, graph: Graph, traced: Traced, target: Target, *, rows: int = ROWS) -> None:
     """A few rows at a time: each is a stream of its own."""
     result, state = s[graph.results[0]], s[graph.state[0]]
+    loop = _side_by_side(result, state, rows)
+    many = max(accumulators(traced.combiner, target) // rows, 1)
+    width, row = lanes(traced.combiner, target), len(state.op.axis) - 1
+    fold_by_lanes(s, graph.state, result, loop, width, many, row=row)
+
+
+def _side_by_side(result: Stage, state: Stage, rows: int) -> Axis:
+    """Compute the states of a few rows just before their results; return that loop."""
     *others, last = result.op.axis
     outer, row = result.split(last, factor=rows)
     result.vectorize(row)
     loop = share(result, [*others, outer])
     state.compute_at(result, loop)
-    many = max(accumulators(traced.combiner, target) // rows, 1)
-    fold_by_lanes(s, graph.state, result, loop, lanes(traced.combiner, target), many, rows=rows)
+    return loop
+
+
+def tiled_rows(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, rows: int = ROWS
+) -> None:
+    """A run of each of a few rows at a time: each row is a stream of its own."""
+    state = s[graph.state[0]]
+    _side_by_side(s[graph.results[0]], state, rows)
+    row = len(state.op.axis) - 1
+    state.reorder(*state.op.reduce_axis, state.op.axis[row])
+    state.unroll(state.op.axis[row])
+    run = state.op.reduce_axis[-1]
+    for tensors, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
+        s[tensors[0]].compute_at(state, run)
+        many = max(accumulators(tile_pass.combiner, target) // rows, 1)
+        fold_by_lanes(s, tensors, state, run, pass_lanes(tile_pass, target), many, row=row)
+    for head in graph.tile_heads:
+        s[head].compute_at(state, run)
+        s[head].unroll(s[head].op.axis[row])
 
 
 def tiled_row(
@@ -100,14 +126,15 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
     """Make each pass over a run by lanes, inside the loop of the state over runs."""
     run = state.op.reduce_axis[-1]
     passes = list(zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True))
-    for tensor, part, tile_pass in reversed(passes):
-        s[tensor].compute_at(state, run)
-        combiner, _ = tile_pass.inner
-        width, many = pass_lanes(tile_pass, target), accumulators(combiner, target)
+    for tensors, part, tile_pass in reversed(passes):
+        s[tensors[0]].compute_at(state, run)
+        width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
         is_long = part is None and len(passes) == 1
-        fold_by_lanes(s, tensor, state, run, width, many, streams=is_long)
+        fold_by_lanes(s, tensors, state, run, width, many, streams=is_long)
         if part is not None:
             _narrow(s[part], state, run, target)
+    for head in graph.tile_heads:
+        s[head].compute_at(state, run)
 
 
 def _narrow(part: Stage, state: Stage, run: Axis, target: Target) -> None:

@@ -105,8 +105,8 @@ def _tiles(s: Schedule, graph: Graph, parent: Stage, turn: Axis) -> None:
     layout = graph.layout
     assert layout is not None  # noqa: S101  (the composer says it)
     is_kept = layout.inner_kind == "kept"
-    for tensor in reversed(graph.tiles):
-        stage = s[tensor]
+    for tensors in reversed(graph.tiles):
+        stage = s[tensors[0]]
         stage.compute_at(parent, turn)
         step, lane = stage.op.reduce_axis
         if is_kept and layout.lanes > 1:
@@ -115,7 +115,7 @@ def _tiles(s: Schedule, graph: Graph, parent: Stage, turn: Axis) -> None:
             stage.vectorize(column)
             stage.unroll(step)
         elif layout.lanes > 1:
-            lanes = s[s.rfactor(tensor, lane, factor_axis=-1)]
+            lanes = s[first(s.rfactor(tensors, lane, factor_axis=-1))]
             stage.unroll(stage.op.reduce_axis[0])
             lanes.compute_at(parent, turn)
             (step,) = lanes.op.reduce_axis

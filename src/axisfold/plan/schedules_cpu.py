@@ -31,13 +31,14 @@ def lanes(combiner: Combiner, target: Target) -> int:
 
 def pass_lanes(tile_pass: TilePass, target: Target) -> int:
     """Return the lanes of a pass over a tile: as many as a function such as exp is computed in."""
-    combiner, source = tile_pass.inner
     sizes = [
         node.dtype.itemsize
+        for source in tile_pass.expressions
         for node in post_order(source)
         if isinstance(node, Call) and node.dtype.is_float
     ]
-    return max(lanes(combiner, target), *(target.vector_bytes // size for size in sizes), 1)
+    own = lanes(tile_pass.combiner, target)
+    return max(own, *(target.vector_bytes // size for size in sizes), 1)
 
 
 def accumulators(combiner: Combiner, target: Target) -> int:
@@ -72,7 +73,7 @@ def fold_by_lanes(
     many: int,
     *,
     streams: bool = False,
-    rows: int = 1,
+    row: int | None = None,
 ) -> None:
     """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
 
@@ -91,8 +92,8 @@ def fold_by_lanes(
         Lanes of a vector, and vectors.
     streams
         Each vector has a run of the axis of its own; otherwise they lie side by side.
-    rows
-        Results that are computed side by side: the innermost data axis is that long.
+    row
+        Which data axis numbers results that are computed side by side, if there are several.
     """
     stage = s[first(tensors)]
     if streams:
@@ -112,8 +113,9 @@ def fold_by_lanes(
         inner = s[first(partial)]
         inner.compute_at(parent, at)
         is_last = partial is made[-1]
-        own = (1 if rows > 1 else 0) + (2 if is_last and many > 1 else 1)
-        axes = inner.op.axis[-own:]
+        axes = list(inner.op.axis[-2 if is_last and many > 1 else -1 :])
+        if row is not None:
+            axes.insert(0, inner.op.axis[row])
         folds = inner.op.reduce_axis
         if not is_last:
             inner.reorder(*axes[:-1], *folds, axes[-1])
@@ -125,5 +127,5 @@ def fold_by_lanes(
         inner.vectorize(axes[-1])
     final = s[first(tensors)]
     final.unroll(final.op.reduce_axis[0])
-    if rows > 1:
-        final.unroll(final.op.axis[-1])
+    if row is not None:
+        final.unroll(final.op.axis[row])

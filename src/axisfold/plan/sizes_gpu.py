@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from axisfold.ir.expr import Call, Var
-from axisfold.ir.walk import post_order, uses
+from axisfold.ir.expr import Call
+from axisfold.ir.walk import post_order
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
@@ -189,7 +189,9 @@ def classify(
     if traced.combiner.is_ordered:
         return _ordered(outputs, folded, wave)
     state_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
-    has_tiles = _has_dependent_passes(traced)
+    # Where no pass over a tile saves work, elements go into the state one by one as quickly.
+    has_places = any(p.places for p in traced.tile_passes)
+    has_tiles = (traced.reads_twice or has_places) and not (has_places and len(problem.reduced) > 1)
     if traced.is_spread and kind == "kept":
         return _column(problem, 1, folded, wave)
     is_dear = has_tiles and _is_dear(traced)
@@ -210,19 +212,6 @@ def classify(
     steps = found.steps if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
     return _with_few_merges(found, outputs, folded, target) if is_dear else found
-
-
-def _has_dependent_passes(traced: Traced) -> bool:
-    """Return whether a pass over a tile needs what an earlier one has found.
-
-    Where none does, elements go into the state one by one as quickly.
-    """
-    earlier: set[Var] = set()
-    for tile_pass in traced.tile_passes:
-        if uses(tile_pass.source, frozenset(earlier)):
-            return True
-        earlier.add(tile_pass.result)
-    return False
 
 
 def _is_dear(traced: Traced) -> bool:

@@ -11,11 +11,12 @@ from typing import Any
 from axisfold.dtypes import FLOAT64, INT64, DType, promote
 from axisfold.errors import DTypeError, ReducerError
 from axisfold.ir import build
+from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.tensor import math
 from axisfold.tensor.float8 import Float8
 from axisfold.tensor.reducer import Reducer, State, describe, required_parameters, returned_fields
-from axisfold.tensor.tile import Tile, call_with_index
+from axisfold.tensor.tile import Run, Tile, TilePass, call_with_index
 from axisfold.tensor.values import Complex, Form, Pair, components
 
 
@@ -121,8 +122,10 @@ class Scene:
         Forms of the inputs.
     elements
         Variables of their real components.
-    index, count, tile_count
-        Variables of the element's index, and of the numbers of elements.
+    count
+        Variable of the number of elements.
+    run
+        Variables of the element's index, and of the run that it is in.
     mask
         Which elements the caller folds; ``TRUE`` for all.
     counters
@@ -131,9 +134,8 @@ class Scene:
 
     raw: Sequence[Form | Float8]
     elements: Sequence[tuple[Var, ...]]
-    index: Var
     count: Var
-    tile_count: Var
+    run: Run
     mask: Expr
     counters: list[Counter] = field(default_factory=list)
 
@@ -172,9 +174,11 @@ class MemberTrace:
         a, b = self._state(self.lhs), self._state(self.rhs)
         self.identity = [e for n, f in self.forms.items() for e in reducer.identity_parts(n, f)]
         self.combined = self._returned(reducer.combine(a, b), "combine")
-        lifted = self._lift(self.values, scene.index)
+        lifted = self._lift(self.values, scene.run.index)
         self.lifted = self._masked(self._returned(lifted, "lift"), self.identity)
         self.has_tile = False
+        self.tile_passes: list[TilePass] = []
+        self.tile_heads: list[tuple[Var, Expr]] = []
         self.absorbed = self._absorb(a, lifted)
         self.initial = tuple(InitialValue.of(d) for d in member.initial)
         self.shares: list[tuple[Var, Expr]] = []
@@ -221,7 +225,7 @@ class MemberTrace:
         reducer = self.member.reducer
         if reducer.absorb is not None:
             wants_index = "index" in inspect.signature(reducer.absorb).parameters
-            extra = {"index": self.scene.index} if wants_index else {}
+            extra = {"index": self.scene.run.index} if wants_index else {}
             absorbed = self._returned(reducer.absorb(a, *self.values, **extra), "absorb")
             return self._masked(absorbed, self.lhs)
         plain = {n: f.plain(lifted[n]) for n, f in self.forms.items()}
@@ -237,16 +241,16 @@ class MemberTrace:
         identity = self.member.reducer.identity_parts(name, form)
         return form.assemble(self._masked(components(form.coerce(value)), identity))
 
-    def trace_tile(self, function: Callable[[Tile], Any]) -> None:
-        """Trace the tile form; none, if the function returns None for these elements."""
-        scene = self.scene
-        tile = Tile(self.values, scene.index, scene.tile_count, self.mask)
-        returned = function(tile)
+    def trace_tile(self) -> None:
+        """Trace the tile form; none, if the reducer has none for these elements."""
+        function, scene = self.member.reducer.tile, self.scene
+        tile = Tile(self.values, scene.run, self.mask)
+        returned = None if function is None else function(tile)
         if returned is None:
             return
         self.has_tile = True
         state = self._returned(returned, "tile")
-        self.tile_passes = tile.passes
+        self.tile_passes, self.tile_heads = tile.passes, tile.heads
         if self.mask is not build.TRUE:
             some = tile.count > 0
             state = [build.select(some, p, i) for p, i in zip(state, self.identity, strict=True)]
@@ -254,6 +258,15 @@ class MemberTrace:
                 if counter.mask == self.mask:
                     counter.tile = tile.count
         self.tile_state = state
+
+    def fold_in_tiles(self) -> None:
+        """Take part in the tile form of other members: elements go into a state of the run."""
+        tile = Tile(self.values, self.scene.run, build.TRUE)
+        combiner = Combiner(
+            tuple(self.lhs), tuple(self.rhs), tuple(self.combined), tuple(self.identity)
+        )
+        self.tile_state = list(tile.fold(combiner, self.lifted, self.absorbed))
+        self.tile_passes = tile.passes
 
     def _started(self, a: State) -> State:
         """The state with the caller's initial value in front."""
@@ -291,7 +304,7 @@ class MemberTrace:
             shared: Any = State(reducer, fields)
         else:
             shared = self._shared("value", finalized)
-        value = call_with_index(function, (*self.values, shared), self.scene.index)
+        value = call_with_index(function, (*self.values, shared), self.scene.run.index)
         if self.member.unfolded is not None and self.scene.mask is not build.TRUE:
             value = math.select(self.scene.mask, value, self.member.unfolded)
         return _checked_value(reducer, "spread", value)

@@ -4,45 +4,67 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, Final
 
-from axisfold.dtypes import INT32, INT64, DType, accumulator, highest, lowest, parse
+from axisfold.dtypes import FLOAT32, INT32, INT64, DType, accumulator, highest, lowest, parse
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
-from axisfold.ir.expr import Cast, Expr, Var
-from axisfold.ir.walk import uses
-from axisfold.tensor.values import Complex
+from axisfold.ir.expr import Binary, Cast, Const, Expr, Select, Var
+from axisfold.ir.walk import substitute, uses
+from axisfold.tensor.values import Complex, components
 
 
 @dataclass(frozen=True, slots=True)
 class TilePass:
-    """One reduction over a tile: ``result`` names the folded ``source``.
+    """One reduction over a tile: ``results`` name the folded ``sources``.
 
     Attributes
     ----------
-    result, combiner, source
-        What is folded, and how.
+    results, combiner, sources
+        What is folded, and how; a field of the combiner for each result.
+    absorb
+        The fields after one more element; () merges with the sources.
+        Invariant: a partial state sees its elements in the order of the run.
     narrow
-        The source in a narrower dtype whose sums of ``NARROW_ROUNDS`` elements are exact, or None.
-    place, narrow_combiner
-        For the first element of a kind: ``narrow`` folds places in the run by this instead.
+        The one source in a narrower dtype whose sums of ``NARROW_ROUNDS`` elements are exact, or
+        None.
+    places
+        Which results are indices of elements: of these the pass folds places in the run.
     """
 
-    result: Var
+    results: tuple[Var, ...]
     combiner: Combiner
-    source: Expr
+    sources: tuple[Expr, ...]
+    absorb: tuple[Expr, ...] = ()
     narrow: Expr | None = None
-    place: Var | None = None
-    narrow_combiner: Combiner | None = None
+    places: tuple[int, ...] = ()
 
     @property
-    def inner(self) -> tuple[Combiner, Expr]:
-        """What folds the elements of a run, and what of them."""
-        if self.narrow_combiner is None or self.narrow is None:
-            return self.combiner, self.source
-        return self.narrow_combiner, self.narrow
+    def expressions(self) -> tuple[Expr, ...]:
+        """All that is computed of an element."""
+        return (*self.sources, *self.absorb)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What passes over a run know of it beside its elements.
+
+    Attributes
+    ----------
+    index
+        The index of the element that passes fold.
+    place
+        Its place in the run.
+    count
+        Number of elements in the run.
+    """
+
+    index: Var
+    place: Var
+    count: Var
 
 
 # Elements whose sum the next wider dtype always holds: 255 truth values, 256 bytes.
@@ -67,20 +89,21 @@ class Tile:
 
     Parameters
     ----------
-    elements, index
+    elements
         The element that passes fold.
-    count
-        Number of elements in the run.
+    run
+        What is known of the run.
     mask
-        Which of them count; ``TRUE`` for all.
+        Which elements count; ``TRUE`` for all.
     """
 
-    def __init__(self, elements: Sequence[Any], index: Var, count: Var, mask: Expr) -> None:
+    def __init__(self, elements: Sequence[Any], run: Run, mask: Expr) -> None:
         self._elements = elements
-        self._index = index
+        self._run = run
         self._mask = mask
         self.passes: list[TilePass] = []
-        self.count: Expr = count
+        self.heads: list[tuple[Var, Expr]] = []
+        self.count: Expr = run.count
         if mask is not build.TRUE:
             self.count = self._pass(build.cast(INT64, mask), "add", lambda d: 0)
 
@@ -96,9 +119,32 @@ class Tile:
         return (first.re if isinstance(first, Complex) else build.as_expr(first)).dtype
 
     @property
+    def is_masked(self) -> bool:
+        """Whether only some elements count: then the first one of the run may not."""
+        return self._mask is not build.TRUE
+
+    @property
     def is_narrow(self) -> bool:
         """Whether all passes so far have narrow sums."""
         return all(p.narrow is not None for p in self.passes)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether elements are floats of 32 bits at most, or complex numbers of two of these."""
+        parts = [p for e in self._elements for p in components(e)]
+        return all(p.dtype.is_float and p.dtype.bits <= FLOAT32.bits for p in parts)
+
+    def head(self, function: Callable[..., Any]) -> Any:
+        """Return a function of the first element of the run, where all count."""
+        value = function(*self._elements)
+        if isinstance(value, Complex):
+            return Complex(self._held(value.re), self._held(value.im))
+        return self._held(value)
+
+    def _held(self, value: Any) -> Var:
+        source = build.as_expr(value)
+        self.heads.append((Var(f"head{len(self.heads)}", source.dtype), source))
+        return self.heads[-1][0]
 
     def sum(self, function: Callable[..., Any], dtype: DType | None = None) -> Any:
         """Sum of a function of the elements, in a dtype that is enough for a short run.
@@ -106,6 +152,10 @@ class Tile:
         Without one, it is as wide as that of a sum of any length.
         """
         return self._reduce(function, "add", lambda d: 0, dtype)
+
+    def total(self, value: Expr) -> Var:
+        """Sum of an expression."""
+        return self._pass(value, "add", lambda d: 0)
 
     def max(self, function: Callable[..., Any]) -> Any:
         """Largest value of a function of the elements; a NaN wins."""
@@ -115,25 +165,55 @@ class Tile:
         """Smallest value of a function of the elements; a NaN wins."""
         return self._reduce(function, "min", highest)
 
-    def first(self, condition: Callable[..., Any]) -> Any:
-        """Index of the first element that fulfils a condition, the largest int64 if none does."""
-        none, far = build.const(highest(INT64), INT64), build.const(highest(INT32), INT32)
-        is_it = build.as_expr(condition(*self._elements))
-        result = self._pass(build.select(is_it, self._index, none), "min", highest)
-        place = Var("place", INT32)
-        narrow = build.select(build.all_of([self._mask, is_it]), place, far)
-        self.passes[-1] = replace(
-            self.passes[-1],
-            narrow=narrow,
-            place=place,
-            narrow_combiner=_combiner("min", INT32, far),
+    def first_best(
+        self,
+        function: Callable[..., Any],
+        identity: Callable[[DType], Any],
+        takes: Callable[[Any, Any], Any],
+        combine: Callable[[Any, Any], Mapping[str, Any]],
+    ) -> tuple[Var, Var]:
+        """Index of the first element whose value is the best one, and this value.
+
+        Parameters
+        ----------
+        function
+            The value of an element.
+        identity
+            A value of a dtype that none is worse than.
+        takes
+            Whether an element is better than the best value before it.
+        combine
+            Merges two states of ``i`` and ``v``.
+        """
+        value = build.as_expr(function(*self._elements))
+        names = ("i", "v")
+        lhs, rhs = (
+            (Var(f"{side}_i", INT32), Var(f"{side}_v", value.dtype)) for side in ("lhs", "rhs")
         )
-        return result
+        a, b = (SimpleNamespace(**dict(zip(names, v, strict=True))) for v in (lhs, rhs))
+        merged = combine(a, b)
+        is_better = takes(value, lhs[1])
+        # Of elements that are no better than the identity the first one of the run is the first.
+        start = (build.const(0, INT32), build.const(identity(value.dtype), value.dtype))
+        combiner = Combiner(lhs, rhs, tuple(build.as_expr(merged[n]) for n in names), start)
+        sources = (self._run.place, value)
+        absorb = tuple(build.select(is_better, s, v) for s, v in zip(sources, lhs, strict=True))
+        index, best = Var("tile_index", INT64), Var("tile_best", value.dtype)
+        self.passes.append(TilePass((index, best), combiner, sources, absorb, places=(0,)))
+        return index, best
+
+    def fold(
+        self, combiner: Combiner, lifted: Sequence[Expr], absorb: Sequence[Expr]
+    ) -> tuple[Var, ...]:
+        """Return the state of the run as elements make it one by one."""
+        results = tuple(Var(f"tile_{v.name}", v.dtype) for v in combiner.lhs)
+        self.passes.append(TilePass(results, combiner, tuple(lifted), tuple(absorb)))
+        return results
 
     def _reduce(
         self, function: Callable[..., Any], op: Any, identity: Any, dtype: DType | None = None
     ) -> Any:
-        value = call_with_index(function, self._elements, self._index)
+        value = call_with_index(function, self._elements, self._run.index)
         if isinstance(value, Complex):
             parts = (self._pass(v, op, identity, dtype) for v in (value.re, value.im))
             return Complex(*parts)
@@ -146,20 +226,100 @@ class Tile:
         dtype = source.dtype
         start = build.const(identity(dtype), dtype)
         # A narrow sum is a stage that knows elements only, not what earlier passes gave.
-        is_first = not uses(source, {p.result for p in self.passes})
+        is_first = not uses(source, {r for p in self.passes for r in p.results})
         narrow = narrow_form(source) if op == "add" and is_first else None
         if narrow is not None:
             narrow = build.select(self._mask, narrow, build.const(0, narrow.dtype))
         source = build.select(self._mask, source, start)
-        combiner = _combiner(op, dtype, start)
+        lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
+        combiner = Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
         result = Var(f"tile{len(self.passes)}", dtype)
-        self.passes.append(TilePass(result, combiner, source, narrow))
+        self.passes.append(TilePass((result,), combiner, (source,), narrow=narrow))
         return result
 
 
-def _combiner(op: Any, dtype: DType, start: Expr) -> Combiner:
-    lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
-    return Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
+def fused(passes: Sequence[TilePass]) -> tuple[TilePass, ...]:
+    """Join passes that need nothing of each other, so that elements are read once for all."""
+    depth: dict[Var, int] = {}
+    levels: dict[int, list[TilePass]] = {}
+    for tile_pass in passes:
+        needed = [d for v, d in depth.items() if any(uses(e, {v}) for e in tile_pass.expressions)]
+        level = max(needed, default=-1) + 1
+        depth.update(dict.fromkeys(tile_pass.results, level))
+        levels.setdefault(level, []).append(tile_pass)
+    found: list[TilePass] = []
+    for level in sorted(levels):
+        group = levels[level]
+        # Narrow sums are stages of their own.
+        is_narrow = all(p.narrow is not None for p in group)
+        found += group if is_narrow else [_joined(group)]
+    return tuple(found)
+
+
+def shortened(tile_pass: TilePass, bits: int = 16) -> TilePass:
+    """Return a pass whose sums of integers of at most ``bits`` are int32: a short run allows it."""
+    old = tile_pass.combiner
+    lhs, rhs = list(old.lhs), list(old.rhs)
+    merged, identity = list(old.result), list(old.identity)
+    sources, absorb = list(tile_pass.sources), list(tile_pass.absorb)
+    for n, source in enumerate(tile_pass.sources):
+        short, result = _short(source, bits), old.result[n]
+        if short is None or not (isinstance(result, Binary) and result.op == "add"):
+            continue
+        lhs[n], rhs[n] = Var(old.lhs[n].name, INT32), Var(old.rhs[n].name, INT32)
+        merged[n], identity[n], sources[n] = lhs[n] + rhs[n], build.const(0, INT32), short
+        if absorb:
+            absorb[n] = lhs[n] + short
+    combiner = Combiner(tuple(lhs), tuple(rhs), tuple(merged), tuple(identity))
+    return replace(tile_pass, combiner=combiner, sources=tuple(sources), absorb=tuple(absorb))
+
+
+def _short(source: Expr, bits: int) -> Expr | None:
+    """Return an int64 that is made of a few bits as an int32, None for another value."""
+    match source:
+        case Cast(dtype=dtype, value=value) if dtype == INT64 and not value.dtype.is_float:
+            size = 1 if value.dtype.is_bool else value.dtype.bits
+            return build.cast(INT32, value) if size <= bits else None
+        case Const(dtype=dtype, value=number) if dtype == INT64 and abs(int(number)) < 1 << bits:
+            return build.const(int(number), INT32)
+        case Select(condition=condition, true_value=a, false_value=b):
+            sides = _short(a, bits), _short(b, bits)
+            if sides[0] is None or sides[1] is None:
+                return None
+            return build.select(condition, *sides)
+        case _:
+            return None
+
+
+def _joined(passes: Sequence[TilePass]) -> TilePass:
+    if len(passes) == 1:
+        return passes[0]
+    lhs: list[Var] = []
+    rhs: list[Var] = []
+    merged: list[Expr] = []
+    identity: list[Expr] = []
+    sources: list[Expr] = []
+    absorb: list[Expr] = []
+    places: list[int] = []
+    for tile_pass in passes:
+        old = tile_pass.combiner
+        a, b = ([Var(f"{v.name}{len(lhs)}", v.dtype) for v in side] for side in (old.lhs, old.rhs))
+        state = dict(zip(old.lhs, a, strict=True))
+        places += [len(lhs) + p for p in tile_pass.places]
+        after = tile_pass.absorb or old.merge(old.lhs, tile_pass.sources)
+        absorb += [substitute(e, state) for e in after]
+        merged += old.merge(a, b)
+        identity += old.identity
+        sources += tile_pass.sources
+        lhs += a
+        rhs += b
+    return TilePass(
+        tuple(r for p in passes for r in p.results),
+        Combiner(tuple(lhs), tuple(rhs), tuple(merged), tuple(identity)),
+        tuple(sources),
+        tuple(absorb),
+        places=tuple(places),
+    )
 
 
 def call_with_index(function: Callable[..., Any], elements: Sequence[Any], index: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from axisfold.dtypes import BOOL, INT64, DType
+from axisfold.dtypes import BOOL, INT32, INT64, DType
 from axisfold.errors import ReducerError
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
@@ -16,7 +16,7 @@ from axisfold.ir.walk import uses
 from axisfold.tensor.float8 import Float8
 from axisfold.tensor.member import Counter, InitialValue, Member, MemberTrace, Result, Scene
 from axisfold.tensor.reducer import State
-from axisfold.tensor.tile import Tile, TilePass
+from axisfold.tensor.tile import Run, Tile, TilePass, fused
 from axisfold.tensor.values import Form
 
 MAX_COMPONENTS: Final = 128
@@ -36,8 +36,8 @@ class Traced:
     elements
         For each input the variables of its real components; the last one is the mask, if there is
         one.
-    index, count
-        Variables of the element's index and of the number of folded elements.
+    run, count
+        Variables of the element's index and of its run, and of the number of folded elements.
     lifted, absorb
         The state of one element, and the state after one more.
     initial
@@ -51,15 +51,15 @@ class Traced:
         ``combiner.lhs``, ``initial`` and ``count``.
     widths
         How many results each member has.
-    tile_passes, tile_state
-        The tile form, over ``elements``, ``index`` and ``tile_count``; empty if there is none.
+    tile_heads, tile_passes, tile_state
+        The tile form, over ``elements`` and ``run``; empty if there is none.  Heads are variables
+        with their values, of which ``elements`` is the first one of the run.
     """
 
     combiner: Combiner
     elements: tuple[tuple[Var, ...], ...]
-    index: Var
+    run: Run
     count: Var
-    tile_count: Var
     uses_index: bool
     lifted: tuple[Expr, ...]
     absorb: tuple[Expr, ...]
@@ -68,8 +68,24 @@ class Traced:
     widths: tuple[int, ...] = ()
     is_spread: bool = False
     shares: tuple[tuple[Var, Expr], ...] = ()
+    tile_heads: tuple[tuple[Var, Expr], ...] = ()
     tile_passes: tuple[TilePass, ...] = ()
     tile_state: tuple[Expr, ...] = ()
+
+    @property
+    def index(self) -> Var:
+        """Variable of the element's index."""
+        return self.run.index
+
+    @property
+    def reads_twice(self) -> bool:
+        """Whether a pass over a run needs what an earlier one, or its first element, has told."""
+        known = {head for head, _ in self.tile_heads}
+        for tile_pass in self.tile_passes:
+            if any(uses(e, known) for e in tile_pass.expressions):
+                return True
+            known.update(tile_pass.results)
+        return False
 
 
 def trace(
@@ -101,16 +117,16 @@ def trace(
         tuple(Var(f"x{i}{suffix}", f.real) for suffix in f.names) for i, f in enumerate(raw)
     ]
     mask: Expr = build.TRUE
-    index, count = Var("index", INT64), Var("count", INT64, is_size=True)
-    tile_count = Var("tile_count", INT64, is_size=True)
-    scene = Scene(raw, tuple(elements), index, count, tile_count, mask)
+    run = Run(Var("index", INT64), Var("place", INT32), Var("tile_count", INT64, is_size=True))
+    count = Var("count", INT64, is_size=True)
+    scene = Scene(raw, tuple(elements), count, run, mask)
     if is_masked:
         scene.mask = Var("where", BOOL)
         elements.append((scene.mask,))
     parts = [MemberTrace(m, scene) for m in members]
     combiner = _combiner(members, parts, scene.counters)
     traced = Traced(
-        combiner, tuple(elements), index, count, tile_count,
+        combiner, tuple(elements), run, count,
         uses_index=any(m.reducer.uses_index for m in members),
         lifted=(*(e for p in parts for e in p.lifted), *(c.one for c in scene.counters)),
         absorb=(
@@ -122,12 +138,19 @@ def trace(
         is_spread=_is_spread(members),
         shares=_used_shares(parts),
     )  # fmt: skip
-    tiles = [m.reducer.tile for m in members if m.reducer.tile is not None]
-    if len(tiles) == len(parts):
-        for part, tile in zip(parts, tiles, strict=True):
-            part.trace_tile(tile)
-    if all(part.has_tile for part in parts):
-        traced.tile_passes = tuple(t for p in parts for t in p.tile_passes)
+    for part in parts:
+        part.trace_tile()
+    if any(part.has_tile for part in parts):
+        for part in parts:
+            if not part.has_tile:
+                part.fold_in_tiles()
+        counts = Tile((), run, build.TRUE)
+        for counter in scene.counters:
+            if counter.tile is build.FALSE:
+                counter.tile = counts.total(counter.one)
+        passes = [t for p in parts for t in p.tile_passes]
+        traced.tile_passes = fused(passes + counts.passes)
+        traced.tile_heads = tuple(h for p in parts for h in p.tile_heads)
         state = (e for p in parts for e in p.tile_state)
         traced.tile_state = (*state, *(c.tile for c in scene.counters))
     return traced

@@ -193,13 +193,16 @@ def test_every_parameter_gives_the_same_results(rule, monkeypatch):
 EXAMPLES = {
     "narrow_row": (ArraySpec((300000,), "int8"), "sum", 0),
     "single_pass_row": (ArraySpec((300000,), "int8"), "sum", 0),
-    "tiled_long_row": (ArraySpec((9, 5000), "float32"), "var", 1),
+    "tiled_rows": (ArraySpec((9, 5000), "float32"), "var", 1),
+    "tiled_long_row": (ArraySpec((5000,), "float32"), "var", 0),
+    "column_of_passes": (ArraySpec((300, 1500), "float32"), "logsumexp", 0),
     "tiled_column": (ArraySpec((300, 1500), "float32"), "var", 0),
     "tiled_row": (ArraySpec((9, 5000), "float32"), "logsumexp", 1),
     "long_row": (ArraySpec((300000,), "float32"), "sum", 0),
     "full": (ArraySpec((9999,), "float64"), "sum", None),
     "row": (ArraySpec((99, 777), "float32"), "max", 1),
     "shallow_column": (ArraySpec((7, 999), "float32"), "sum", 0),
+    "few_columns": (ArraySpec((11000, 3), "float32"), "sum", 0),
     "column_parts": (ArraySpec((2500, 33), "float32"), "sum", 0),
     "column": (ArraySpec((1000, 1500), "float32"), "sum", 0),
 }

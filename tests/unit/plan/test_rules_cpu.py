@@ -31,6 +31,13 @@ def with_nans(*shape):
     return x
 
 
+def outlier_first(*shape):
+    """Elements whose variance would lose most if it were taken about the first of them."""
+    x = numbers(*shape) + np.float32(1e4)
+    x[(0,) * x.ndim] = -3e7
+    return x
+
+
 CASES = [
     ("sum", numbers(LONG), None, "long_row"),
     ("max", with_nans(LONG), None, "long_row"),
@@ -79,16 +86,20 @@ CASES = [
     ("sum", numbers(1, LONG, dtype="bool"), 1, "narrow_row"),
     ("any", np.arange(LONG) == LONG - 1, None, "single_pass_row"),
     ("all", np.arange(LONG) != LONG - 1, None, "single_pass_row"),
-    ("argmax", ties(7, 5001), 1, "tiled_long_row"),
-    ("argmin", with_nans(7, 5001), 1, "tiled_long_row"),
+    ("var", outlier_first(LONG), None, "single_pass_row"),
+    ("argmax", ties(LONG), None, "single_pass_row"),
+    ("argmax", ties(7, 5001), 1, "tiled_rows"),
+    ("argmin", with_nans(7, 5001), 1, "tiled_rows"),
     ("argmax", ties(70_001), None, "tiled_long_row"),
-    ("argmax", np.full((3, 99), -np.inf, "float32"), 1, "tiled_long_row"),
-    ("var", numbers(7, 5001), 1, "tiled_long_row"),
+    ("argmax", np.full((3, 99), -np.inf, "float32"), 1, "tiled_rows"),
+    ("var", outlier_first(7, 5001), 1, "tiled_rows"),
+    ("std", numbers(5, 101, dtype="complex64"), 1, "tiled_rows"),
     ("var", numbers(7, 5001, dtype="float64"), 1, "tiled_row"),
-    ("all", numbers(9, 77, dtype="bool"), 1, "tiled_long_row"),
+    ("all", numbers(9, 77, dtype="bool"), 1, "tiled_rows"),
+    ("var", numbers(40, 33, dtype="float64"), 0, "column_of_passes"),
     ("argmax", ties(501, 33), 0, "tiled_column"),
     ("argmin", with_nans(101, 5001), 0, "tiled_column"),
-    ("var", numbers(101, 4101), 0, "tiled_column"),
+    ("var", outlier_first(301, 4101), 0, "tiled_column"),
     ("std", numbers(3, 33, 20), 1, "tiled_column"),
     ("any", numbers(9, 77, dtype="bool"), 0, "tiled_column"),
     ("sum", np.full((300, 77), -128, "int8"), 0, "narrow_column"),

@@ -27,22 +27,30 @@ def _better_first(wins: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return combine
 
 
+def _greater(a: Any, b: Any) -> Any:
+    return te.less(b, a)
+
+
 def _held(x: Any) -> Any:
     return te.cast(FLOAT32, x) if x.dtype.is_half else x
 
 
-def _first_in_tile(best: str) -> Callable[[Any], Any]:
-    """Find the best value of a run, then the first element that is it."""
+def _first_in_tile(
+    identity: Callable[[DType], Any],
+    wins: Callable[[Any, Any], Any],
+    is_behind: Callable[[Any, Any], Any],
+) -> Callable[[Any], Any]:
+    """Find the best value of a run, and the first element that is it."""
+
+    def takes(x: Any, v: Any) -> Any:
+        """Whether x wins, or is the first NaN."""
+        return te.all(~is_behind(x, v), ~te.isnan(v))
 
     def tile(t: Any) -> Any:
-        if t.is_complex:
-            return None  # parts have no order of their own
-        v = getattr(t, best)(_held)
-
-        def is_it(x: Any) -> Any:
-            return te.any(te.same(_held(x), v), te.isnan(x))  # a NaN is the best of its run
-
-        return {"i": t.first(is_it), "v": v}
+        if t.is_complex or t.is_masked:
+            return None  # parts have no order of their own, and the first may not count
+        index, best = t.first_best(_held, identity, takes, _better_first(wins))
+        return {"i": index, "v": best}
 
     return tile
 
@@ -84,7 +92,7 @@ ARGMIN = Reducer(
     identity={"i": FIRST_INDEX_OF_NONE, "v": _largest},
     lift=lambda x, index: {"i": index, "v": x},
     combine=_better_first(te.less),
-    tile=_first_in_tile("min"),
+    tile=_first_in_tile(highest, te.less, lambda x, v: x >= v),
     finalize=lambda a: a.i,
     facts=("idempotent", "exact"),
 )
@@ -93,8 +101,8 @@ ARGMAX = Reducer(
     state={"i": "int64", "v": "input"},
     identity={"i": FIRST_INDEX_OF_NONE, "v": _least},
     lift=lambda x, index: {"i": index, "v": x},
-    combine=_better_first(lambda a, b: te.less(b, a)),
-    tile=_first_in_tile("max"),
+    combine=_better_first(_greater),
+    tile=_first_in_tile(lowest, _greater, lambda x, v: x <= v),
     finalize=lambda a: a.i,
     facts=("idempotent", "exact"),
 )

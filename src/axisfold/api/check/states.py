@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from axisfold.bfloat16 import bits_of, value_of
 from axisfold.dtypes import DType, promote
 from axisfold.errors import InternalError
-from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Load, Var
 from axisfold.sim.expressions import Expressions, Lanes
-from axisfold.tensor.trace import Member, trace
+from axisfold.tensor.trace import Member, TilePass, trace
 from axisfold.tensor.values import Form
 
 Array: TypeAlias = NDArray[Any]
@@ -82,20 +81,33 @@ class States:
 
     def tile(self, elements: Sequence[Array], first: int = 0) -> State:
         """Return the state of a run of elements by the reducer's ``tile``."""
-        count = len(elements[0])
-        known: dict[Var, Array] = {self.traced.tile_count: np.array([count])}
-        for tile_pass in self.traced.tile_passes:
+        count, traced = len(elements[0]), self.traced
+        known: dict[Var, Array] = {traced.run.count: np.array([count])}
+        head = self._element_values([e[:1] for e in elements], first)
+        for variable, value in traced.tile_heads:
+            (known[variable],) = self._values([value], head, 1)
+        for tile_pass in traced.tile_passes:
             mapping = {**self._element_values(elements, first), **known}
-            (values,) = self._values([tile_pass.source], mapping, count)
-            known[tile_pass.result] = self._run(tile_pass.combiner, values)
-        return self._values(self.traced.tile_state, known, 1)
+            mapping[traced.run.place] = np.arange(count, dtype=np.int32)
+            found = self._run(tile_pass, mapping, count)
+            for place in tile_pass.places:
+                found[place] = found[place].astype(np.int64) + first
+            known.update(zip(tile_pass.results, found, strict=True))
+        return self._values(traced.tile_state, known, 1)
 
-    def _run(self, combiner: Combiner, values: Array) -> Array:
-        """Fold one value after the other."""
-        (total,) = self._values(combiner.identity, {}, 1)
-        for n in range(len(values)):
-            mapping = {combiner.lhs[0]: total, combiner.rhs[0]: values[n : n + 1]}
-            (total,) = self._values(combiner.result, mapping, 1)
+    def _run(self, tile_pass: TilePass, mapping: dict[Var, Array], count: int) -> State:
+        """Fold one element after the other."""
+        combiner = tile_pass.combiner
+        values = self._values(tile_pass.sources, mapping, count)
+        total = self._values(combiner.identity, {}, 1)
+        for n in range(count):
+            state = dict(zip(combiner.lhs, total, strict=True))
+            if tile_pass.absorb:
+                here = {v: a[n : n + 1] if len(a) == count else a for v, a in mapping.items()}
+                total = self._values(tile_pass.absorb, {**here, **state}, 1)
+                continue
+            item = zip(combiner.rhs, (v[n : n + 1] for v in values), strict=True)
+            total = self._values(combiner.result, {**state, **dict(item)}, 1)
         return total
 
     def results(self, state: State, count: int) -> dict[str, Array]:
