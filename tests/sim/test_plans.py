@@ -72,6 +72,19 @@ def test_folds_by_tiles(rule, name, dtype):
     check(name, elements(shape, dtype, name), axis, rule)
 
 
+@pytest.mark.parametrize(("shape", "dtype"), [((5, 4200), "float32"), ((3, 1100), "float16")])
+def test_rows_of_few_threads_where_merges_are_dear(monkeypatch, shape, dtype):
+    monkeypatch.setattr(sizes_gpu, "HALF_FULL", 1)
+    check("logsumexp", elements(shape, dtype, "logsumexp"), 1, "row")
+
+
+@pytest.mark.parametrize("layout", ["steps", "transposed"])
+def test_first_matches_in_any_order_of_memory(layout):
+    x = LAYOUTS[layout](np.round(elements((4, 6, 19), "float32", "argmax") / 4))
+    for axis in (None, 0, 1, 2):
+        check("argmax", x, axis)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "int8", "complex64"])
 @pytest.mark.parametrize("rule", CASES)
 def test_dtypes(dtype, rule):

@@ -15,6 +15,7 @@ from axisfold.target import Target
 # rule -> shape and axis that it is chosen for; lengths end in tails
 CASES = {
     "whole_row_elements": ((9, 100), 1),
+    "whole_row_elements of two warps": ((3, 2000), 1),
     "whole_row_elements of long rows": ((6, 4100), 1),
     "tiled_row_split_then_elements": ((2, 9001), 1),
     "thread_column_elements": ((5, 70), 0),
@@ -36,7 +37,8 @@ def _small_card(monkeypatch):
 @pytest.mark.parametrize("rule", CASES)
 def test_rules(rule):
     shape, axis = CASES[rule]
-    for name, dtype in zip(NAMES, ("float32", "float64"), strict=True):
+    half = [("softmax", "float16")] * rule.startswith("whole")
+    for name, dtype in [*zip(NAMES, ("float32", "float64"), strict=True), *half]:
         x = elements(shape, dtype, name)
         found, [result] = fold_in_sim([x], [name], axis, seed=len(shape))
         assert found == rule.partition(" of ")[0]

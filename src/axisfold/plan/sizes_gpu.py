@@ -282,7 +282,7 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
     threads = target.multiprocessors * HALF_FULL
     while team < MOST_THREADS and row_bytes * (threads // team) > CACHED * target.l2_bytes:
         team *= 2
-    return replace(row, form="whole_row", team=team)
+    return replace(row, form="whole_row", team=team, steps=HELD if team > BLOCK else UNROLL)
 
 
 def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:

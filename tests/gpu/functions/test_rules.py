@@ -27,6 +27,13 @@ CASES = {
     "tiled_column": ([(n, 270_336) for n in (17, 100)], 0),
     "tiled_column_split": ([(n, 4096) for n in (1000, 4099)], 0),
 }
+# The same with a reducer whose states are dear to merge: fewer threads for each row, taller tiles.
+DEAR = {
+    "tiled_row": ([(20_000, n) for n in (33, 1000, 4100, 8192)], 1),
+    "tiled_row_split": ([(3, n) for n in (100_000, 100_001)], 1),
+    "tiled_column": ([(n, 270_336) for n in (17, 100)], 0),
+    "tiled_column_split": ([(n, 4096) for n in (1000, 4099)], 0),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +53,18 @@ def test_by_name(rule):
         assert all(np.array_equal(results[0], r) for r in results)
     made = {plan.rule.name for plan in planner._plans.values()}
     assert rule in made
+
+
+@pytest.mark.parametrize("rule", DEAR)
+def test_dear_merges(rule):
+    shapes, axis = DEAR[rule]
+    for shape in shapes:
+        for dtype in ("float32", "float16"):
+            x = elements(shape, dtype, "logsumexp")
+            found = [axisfold.logsumexp(cupy.asarray(x), axis=axis).get() for _ in range(2)]
+            agree("logsumexp", found[0], expected("logsumexp", x, axis), x, axis)
+            assert np.array_equal(*found)
+    assert rule in {plan.rule.name for plan in planner._plans.values()}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "bool", "complex64"])

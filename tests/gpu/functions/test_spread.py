@@ -9,6 +9,7 @@ from fold_support import elements
 from fold_support.spreads import NAMES, agree
 
 import axisfold
+from axisfold.plan import planner
 
 pytestmark = pytest.mark.gpu
 
@@ -26,6 +27,27 @@ def test_every_shape(name, axis):
         assert isinstance(result, cupy.ndarray)
         assert result.flags.c_contiguous
         agree(name, result.get(), x, axis)
+
+
+# Teams of a few threads, of a warp, of several, and rows that only a cache holds.
+WHOLE = [(3000, n) for n in (4, 100, 1000, 4096)] + [(600, n) for n in (4100, 32768, 32769)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("shape", WHOLE)
+def test_whole_rows(shape, dtype):
+    for name in NAMES:
+        x = elements(shape, dtype, name)
+        agree(name, getattr(axisfold, name)(cupy.asarray(x), axis=1).get(), x, 1)
+    assert "whole_row_elements" in {plan.rule.name for plan in planner._plans.values()}
+
+
+def test_out_that_is_not_aligned():
+    x = elements((70, 128), "float32", "softmax")
+    for skip in (1, 4):
+        out = cupy.zeros(70 * 128 + 4, "f4")[skip : skip + 70 * 128].reshape(70, 128)
+        assert axisfold.softmax(cupy.asarray(x), 1, out=out) is out
+        agree("softmax", out.get(), x, 1)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
