@@ -60,7 +60,7 @@ def test_limits_are_checked_before_a_launch():
 
 def test_the_report_says_what_the_driver_says(rows):
     program = rows.declared.program
-    functions = program._functions(driver.device(0))
+    functions = program.binary.functions(driver.device(0))
     kind = driver.api().CUfunction_attribute
     for symbol, info in rows.sass_info().items():
 

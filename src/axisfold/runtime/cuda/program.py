@@ -103,14 +103,14 @@ class Binary:
         limits = _limits(device)
         for launch in plan.launches:
             limits.check(launch)
-        functions = self._functions(device)
+        functions = self.functions(device)
         with device.current():
             launches = tuple(
                 _bind(launch, functions[launch.entry.symbol]) for launch in plan.launches
             )
         return Bound(device, launches, tuple(plan.offsets), plan.scratch_bytes, plan.zeroed_bytes)
 
-    def _functions(self, device: Device) -> dict[str, Any]:
+    def functions(self, device: Device) -> dict[str, Any]:
         """Return the kernels on a device by their symbols."""
         found = self._loaded.get(device.index)
         if found is not None:
