@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from axisfold.plan.compose import LayoutClass
-from axisfold.plan.compose_tiles import tile_graph
+from axisfold.plan.compose_tiles import tile_graph, whole_graph
 from axisfold.plan.rule import Rule, Scheduler
 from axisfold.plan.rules_cuda_columns import column, column_split, thread_column
 from axisfold.plan.rules_cuda_narrow import narrow, narrow_split
@@ -23,6 +23,7 @@ from axisfold.plan.rules_cuda_tiles import (
     tiled_column_split,
     tiled_row,
     tiled_row_split,
+    whole_row,
 )
 from axisfold.tensor.trace import Traced
 
@@ -92,6 +93,15 @@ RULES: Final = (
         tiled_row,
         "rows, and the reducer has a form for short runs: each thread takes tiles into registers, "
         "all loads under way at once, and folds one state for each",
+    ),
+    replace(
+        _rule(
+            "whole_row",
+            whole_row,
+            "rows that registers or caches hold, merging states is dear, and the reducer has a "
+            "form for short runs: a team of threads takes its row as one run, pass by pass",
+        ),
+        compose=whole_graph,
     ),
     _tiled_rule(
         "tiled_row_split",

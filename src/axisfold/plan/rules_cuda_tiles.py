@@ -7,6 +7,7 @@ from typing import Any
 
 from axisfold.plan.compose import Graph
 from axisfold.plan.rules_cuda_columns import fold_parts, tile_of_columns
+from axisfold.plan.rules_cuda_rows import fold_row
 from axisfold.plan.schedules_gpu import bind, first, fused
 from axisfold.plan.sizes_gpu import BLOCK, rows_of_block
 from axisfold.schedule.schedule import Schedule
@@ -28,6 +29,25 @@ def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
     turn, _, thread = state.op.reduce_axis
     bind(state, thread, "threadIdx.x")
     _tiles(s, graph, state, turn)
+
+
+def whole_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Give each row a team of threads, which pass over it several times."""
+    team = graph.gpu.team
+    result = s[graph.results[0]]
+    block, place = result.split(fused(result, result.op.axis), factor=rows_of_block(team))
+    bind(result, block, "blockIdx.x")
+    bind(result, place, "threadIdx.y" if team > 1 else "threadIdx.x")
+    s[graph.state[0]].compute_at(result, place)
+    pass_over_rows(s, graph, result, place)
+
+
+def pass_over_rows(s: Schedule, graph: Graph, result: Stage, place: Axis) -> None:
+    """Let the team of a row fold it, pass by pass, inside a loop of the result."""
+    for tensors in graph.tiles or (graph.state,):
+        s[first(tensors)].compute_at(result, place)
+        s[first(tensors)].set_scope("local")
+        fold_row(s, graph, tensors, graph.gpu.team, graph.gpu.steps)
 
 
 def tiled_row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:

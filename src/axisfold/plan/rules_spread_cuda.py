@@ -10,10 +10,9 @@ from typing import Final
 
 from axisfold.plan import rules_cuda as folds
 from axisfold.plan.compose import Graph
-from axisfold.plan.compose_tiles import whole_graph
-from axisfold.plan.rule import Rule, Scheduler
-from axisfold.plan.rules_cuda_rows import fold_row
-from axisfold.plan.schedules_gpu import bind, first, fused
+from axisfold.plan.rule import Scheduler
+from axisfold.plan.rules_cuda_tiles import pass_over_rows
+from axisfold.plan.schedules_gpu import bind, fused
 from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL, rows_of_block
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
@@ -35,10 +34,7 @@ def _row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     if traced.combiner.is_ordered:
         _fold_by_threads(s[graph.state[0]], traced, "threadIdx.x", gpu.team)
         return
-    for tensors in graph.tiles or (graph.state,):
-        s[first(tensors)].compute_at(result, place)
-        s[first(tensors)].set_scope("local")
-        fold_row(s, graph, tensors, gpu.team, gpu.steps)
+    pass_over_rows(s, graph, result, place)
 
 
 def _elements_of_row(result: Stage, folded: list[Axis], graph: Graph) -> None:
@@ -116,26 +112,15 @@ def _then_elements(fold: Scheduler) -> Scheduler:
     return schedule
 
 
-_WHOLE_ROW: Final = Rule(
-    "whole_row_elements",
-    lambda layout, _: layout.gpu is not None and layout.gpu.form == "whole_row",
-    "rows that registers or caches hold, and the reducer has a form for short runs: a team of "
-    "threads takes its row as one run, pass by pass, and then computes the elements",
-    _row,
-    compose=whole_graph,
-)
-
-RULES: Final = (
-    _WHOLE_ROW,
-    *spread_rules(
-        folds.RULES,
-        {
-            "short_row": _row,
-            "row": _row,
-            "ordered": _row,
-            "thread_column": _column,
-            "column": _column,
-        },
-        _then_elements,
-    ),
+RULES: Final = spread_rules(
+    folds.RULES,
+    {
+        "short_row": _row,
+        "row": _row,
+        "whole_row": _row,
+        "ordered": _row,
+        "thread_column": _column,
+        "column": _column,
+    },
+    _then_elements,
 )

@@ -32,8 +32,9 @@ RESIDENT: Final = 8
 SHORT_ROW: Final = 4096
 # Steps of a thread over a short row, all written out.
 MOST_STEPS: Final = 16
-# Loads of a thread that it holds while it passes over a row several times.
+# Loads of a thread, and their elements, that it holds while it passes over a row several times.
 HELD: Final = 8
+HELD_ELEMENTS: Final = 32
 # Threads of a multiprocessor whose rows are in the second-level cache, of which they fill a part.
 HALF_FULL: Final = 1024
 CACHED: Final = 0.7
@@ -88,11 +89,6 @@ class GpuClass:
     def is_narrow(self) -> bool:
         """Whether a load goes on from one row to the next."""
         return self.form in ("narrow", "narrow_split")
-
-    @property
-    def is_short(self) -> bool:
-        """Whether a kernel for rows is compiled for their length."""
-        return self.fixed not in ((), (self.lanes,))
 
     @property
     def axis_lanes(self) -> int:
@@ -227,15 +223,13 @@ def _with_few_merges(tiled: GpuClass, outputs: int, folded: int, target: Target)
     """
     if tiled.form != "tiled_row":
         return replace(tiled, steps=2 * tiled.steps)
-    units = folded // tiled.lanes
+    if folded <= SHORT_ROW:
+        return _whole(tiled, folded // tiled.lanes)
     team = min(tiled.team, 2 * WARP)
     enough = FULL_WAVES * HALF_FULL * target.multiprocessors
     while team < tiled.team and outputs * team < enough:
         team *= 2
-    if not tiled.is_short:
-        return replace(tiled, team=team, steps=2 * UNROLL)
-    team = max(team, min(_power_up(-(-units // MOST_STEPS)), BLOCK))
-    return replace(tiled, team=team, steps=max(-(-units // team), 1))
+    return replace(tiled, team=team, steps=2 * UNROLL)
 
 
 def _ordered(outputs: int, folded: int, wave: int) -> GpuClass:
@@ -270,12 +264,8 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
     if not problem.kept:
         return row
     folded = math.prod(a.extent for a in problem.reduced)
-    units = folded // row.lanes
     if folded <= SHORT_ROW:
-        team = row.team
-        if team == BLOCK or units > HELD * team:
-            team = min(max(_power_up(-(-units // HELD)), 1), BLOCK)
-        return replace(row, form="whole_row", team=team, steps=max(-(-units // team), 1))
+        return _whole(row, folded // row.lanes)
     # Longer rows are read again from the second-level cache: fewer blocks at once, of more threads.
     row_bytes = folded * max(inputs.itemsizes)
     team = BLOCK
@@ -283,6 +273,14 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
     while team < MOST_THREADS and row_bytes * (threads // team) > CACHED * target.l2_bytes:
         team *= 2
     return replace(row, form="whole_row", team=team, steps=HELD if team > BLOCK else UNROLL)
+
+
+def _whole(row: GpuClass, units: int) -> GpuClass:
+    """Return the class of short rows that a team of threads holds while it passes over them."""
+    team, held = row.team, min(HELD, max(HELD_ELEMENTS // row.lanes, 1))
+    if team == BLOCK or units > held * team:
+        team = min(max(_power_up(-(-units // held)), 1), BLOCK)
+    return replace(row, form="whole_row", team=team, steps=max(-(-units // team), 1))
 
 
 def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
