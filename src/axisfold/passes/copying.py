@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Binary, Compare, Expr, Load, Node, Var
 from axisfold.ir.stmt import Allocate, For, Let, Shuffle, Stmt, Store, Ticket
-from axisfold.ir.walk import post_order, rewrite
+from axisfold.ir.walk import children, post_order, rebuild, rewrite
 
 S = TypeVar("S", bound=Stmt)
 
@@ -34,6 +34,46 @@ def renamed_loops(stmt: S) -> S:
                 return node
 
     return _rewritten(stmt, rule)
+
+
+def written_out(body: Stmt, var: Var, values: Iterable[Expr]) -> list[Stmt]:
+    """Return a copy of a body for each value of a variable, with loops and names of its own.
+
+    What does not depend on the variable is shared.
+    """
+    nodes = list(post_order(body))
+    if any(isinstance(node, Allocate) for node in nodes):
+        return [renamed_loops(fold_substitute(body, {var: value})) for value in values]
+    names = [node.var for node in nodes if isinstance(node, (For, Let))]
+    moving = {id(v) for v in (var, *names)}
+    changed: list[tuple[Node, tuple[Node, ...]]] = []
+    for node in nodes:
+        parts = children(node)
+        named = isinstance(node, (For, Let))
+        if named or id(node) in moving or any(id(part) in moving for part in parts):
+            moving.add(id(node))
+            changed.append((node, parts))
+    copies = []
+    for value in values:
+        fresh = {v: Var(v.name, v.dtype, v.is_size) for v in names}
+        done: dict[int, Node] = {id(var): value, **{id(v): new for v, new in fresh.items()}}
+        for node, parts in changed:
+            if id(node) not in done:
+                done[id(node)] = _copied(node, [done.get(id(p), p) for p in parts], fresh)
+        copies.append(cast("Stmt", done.get(id(body), body)))
+    return copies
+
+
+def _copied(node: Node, parts: list[Node], fresh: Mapping[Var, Var]) -> Node:
+    match node:
+        case Binary():
+            return build.binary(node.op, *cast("list[Expr]", parts))
+        case Compare():
+            return build.compare(node.op, *cast("list[Expr]", parts))
+        case For() | Let():
+            return replace(rebuild(node, parts), var=fresh[node.var])
+        case _:
+            return rebuild(node, parts)
 
 
 def fold_substitute(stmt: S, mapping: Mapping[Var, Expr]) -> S:

@@ -8,7 +8,7 @@ from typing import Final
 from axisfold.ir import build
 from axisfold.ir.stmt import For, Kernel, Stmt, Store
 from axisfold.ir.walk import post_order
-from axisfold.passes.copying import fold_substitute, renamed_loops
+from axisfold.passes.copying import written_out
 from axisfold.passes.rewriter import StmtRewriter
 
 MAX_STORES: Final = 4096
@@ -35,9 +35,4 @@ class _Unroller(StmtRewriter):
         stores = sum(isinstance(node, Store) for node in post_order(body))
         if extent * stores > MAX_STORES:
             return For(loop.var, loop.min, loop.extent, "serial", body)
-        return build.seq(
-            *(
-                renamed_loops(fold_substitute(body, {loop.var: loop.min + step}))
-                for step in range(extent)
-            )
-        )
+        return build.seq(*written_out(body, loop.var, (loop.min + n for n in range(extent))))

@@ -174,13 +174,13 @@ then.b.1:
   %v.142 = insertelement <8 x i64> poison, i64 %v.141, i64 0
   %v.143 = shufflevector <8 x i64> %v.142, <8 x i64> poison, <8 x i32> zeroinitializer
   %v.144 = add <8 x i64> %v.143, %v.12
-  %v.145 = mul <8 x i64> splat (i64 1), <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.146 = insertelement <8 x i64> poison, i64 %v.94, i64 0
-  %v.147 = shufflevector <8 x i64> %v.146, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.148 = add <8 x i64> %v.147, %v.145
-  %v.149 = insertelement <8 x i64> poison, i64 %m, i64 0
-  %v.150 = shufflevector <8 x i64> %v.149, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.151 = icmp slt <8 x i64> %v.148, %v.150
+  %v.145 = sub i64 %m, %v.94
+  %v.146 = call i64 @llvm.smin.i64(i64 %v.145, i64 8)
+  %v.147 = call i64 @llvm.smax.i64(i64 %v.146, i64 0)
+  %v.148 = trunc i64 %v.147 to i32
+  %v.149 = insertelement <8 x i32> poison, i32 %v.148, i64 0
+  %v.150 = shufflevector <8 x i32> %v.149, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v.151 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.150
   %v.152 = getelementptr float, ptr %A, <8 x i64> %v.144
   %v.153 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.152, i32 4, <8 x i1> %v.151, <8 x float> zeroinitializer)
   %v.154 = fadd <8 x float> %v.138, %v.153
@@ -249,13 +249,13 @@ then.b.3:
   %v.205 = insertelement <8 x i64> poison, i64 %v.204, i64 0
   %v.206 = shufflevector <8 x i64> %v.205, <8 x i64> poison, <8 x i32> zeroinitializer
   %v.207 = add <8 x i64> %v.206, %v.12
-  %v.208 = mul <8 x i64> splat (i64 1), <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %v.209 = insertelement <8 x i64> poison, i64 %v.157, i64 0
-  %v.210 = shufflevector <8 x i64> %v.209, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.211 = add <8 x i64> %v.210, %v.208
-  %v.212 = insertelement <8 x i64> poison, i64 %m, i64 0
-  %v.213 = shufflevector <8 x i64> %v.212, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.214 = icmp slt <8 x i64> %v.211, %v.213
+  %v.208 = sub i64 %m, %v.157
+  %v.209 = call i64 @llvm.smin.i64(i64 %v.208, i64 8)
+  %v.210 = call i64 @llvm.smax.i64(i64 %v.209, i64 0)
+  %v.211 = trunc i64 %v.210 to i32
+  %v.212 = insertelement <8 x i32> poison, i32 %v.211, i64 0
+  %v.213 = shufflevector <8 x i32> %v.212, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v.214 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.213
   %v.215 = getelementptr float, ptr %A, <8 x i64> %v.207
   %v.216 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.215, i32 4, <8 x i1> %v.214, <8 x float> zeroinitializer)
   %v.217 = fadd <8 x float> %v.201, %v.216
@@ -293,4 +293,6 @@ after.b:
   ret i32 0
 }
 
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
 declare <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr>, i32, <8 x i1>, <8 x float>)

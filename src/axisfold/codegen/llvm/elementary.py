@@ -38,7 +38,7 @@ def emit_elementary(w: Writer, name: str, dtype: DType, x: str) -> str:
         w.declarations[function] = "\n".join(
             [head, *inner.lines, f"  ret {kind} {result}", "}", ""]
         )
-    return w.let(f"call {kind} @{function}({kind} {x})")
+    return w.let(f"call {kind} @{function}({kind} {x}){' noinline' * w.is_cold}")
 
 
 # --- exponentials -------------------------------------------------------------------------------

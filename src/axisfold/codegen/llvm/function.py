@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from axisfold.analysis.linear import split_constant
-from axisfold.codegen.llvm import arithmetic, memory
+from axisfold.codegen.llvm import arithmetic, memory, tails
 from axisfold.codegen.llvm.calls import emit_call
 from axisfold.codegen.llvm.memory import Place
 from axisfold.codegen.llvm.outline import (
@@ -28,7 +28,7 @@ from axisfold.codegen.llvm.outline import (
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.codegen.signature import scalar_parameters
-from axisfold.dtypes import INT64, DType
+from axisfold.dtypes import DType
 from axisfold.errors import InternalError
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
@@ -64,7 +64,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children
+from axisfold.ir.walk import children, post_order
 
 
 def symbol(kernel: Kernel) -> str:
@@ -78,6 +78,12 @@ def emit_kernel(kernel: Kernel) -> str:
     main = _Function(module, kernel.params, scalar_parameters(kernel))
     text = main.text(f'define i32 @"{symbol(kernel)}"', kernel.body)
     return "\n".join([text, *module.functions, *module.declarations.values(), ""])
+
+
+def _is_cold(loop: For) -> bool:
+    """Return whether a loop is the rest of another one, without longer loops in it."""
+    inner = (node for node in post_order(loop.body) if isinstance(node, For))
+    return loop.kind == "rolled" and all(isinstance(node.extent, Const) for node in inner)
 
 
 class _Module:
@@ -126,7 +132,8 @@ class _Function:
         self.stmt(body)
         w.emit("ret i32 0")
         params = ", ".join(self._parameter(p) for p in self.parameters)
-        return "\n".join([f"{head}({params}) nounwind {{", "entry:", *w.entry, *w.lines, "}", ""])
+        lines = [*w.entry, *w.lines]
+        return "\n".join([f"{head}({params}) nounwind {{", "entry:", *lines, "}", ""])
 
     def _parameter(self, item: Buffer | Var) -> str:
         if isinstance(item, Var):
@@ -180,7 +187,7 @@ class _Function:
         more = w.let(f"icmp slt i64 {counter}, {end}")
         w.branch_if(more, body, after)
         w.start(body)
-        with w.scope():
+        with w.scope(), w.cold(is_cold=_is_cold(loop)):
             if loop.stop is not None:
                 inside = w.label("go")
                 w.branch_if(self.expr(loop.stop), after, inside)
@@ -249,7 +256,9 @@ class _Function:
             return
         w.declarations["malloc"] = "declare noalias ptr @malloc(i64)"
         w.declarations["free"] = "declare void @free(ptr)"
-        held = w.let(f"call noalias ptr @malloc(i64 {self._bytes(buffer)})", "heap")
+        extents = [self.expr(extent) for extent in buffer.allocated_extents]
+        size = memory.heap_bytes(w, buffer.dtype.itemsize, extents)
+        held = w.let(f"call noalias ptr @malloc(i64 {size})", "heap")
         self._leave_if(w.let(f"icmp eq ptr {held}, null"), "1", "nomemory")
         after = w.let(f"getelementptr i8, ptr {held}, i64 63")
         w.declarations["ptrmask"] = "declare ptr @llvm.ptrmask.p0.i64(ptr, i64)"
@@ -259,22 +268,6 @@ class _Function:
         self.stmt(stmt.body)
         self.heap.pop()
         w.emit(f"call void @free(ptr {held})")
-
-    def _bytes(self, buffer: Buffer) -> str:
-        """Return how much to allocate; a size beyond 64 bits asks for all there is and fails."""
-        w, pair = self.w, "{ i64, i1 }"
-        name = "llvm.umul.with.overflow.i64"
-        w.declarations[name] = f"declare {pair} @{name}(i64, i64)"
-        # 64 bytes more leave room to align, and malloc(0) may return null, which is no failure.
-        size, failed = str(buffer.dtype.itemsize), "false"
-        for extent in buffer.allocated_extents:
-            rounds = arithmetic.intrinsic(w, "smax", INT64, self.expr(extent), "0")
-            both = w.let(f"call {pair} @{name}(i64 {size}, i64 {rounds})")
-            size = w.let(f"extractvalue {pair} {both}, 0")
-            flag = w.let(f"extractvalue {pair} {both}, 1")
-            failed = w.let(f"or i1 {failed}, {flag}")
-        more = arithmetic.intrinsic(w, "uadd.sat", INT64, size, "64")
-        return w.let(f"select i1 {failed}, i64 -1, i64 {more}")
 
     def _leave_if(self, condition: str, status: str, name: str) -> None:
         """Give all memory back and return ``status`` where a condition holds."""
@@ -305,28 +298,28 @@ class _Function:
 
     def _expr(self, root: Node, done: dict[int, str]) -> str:
         """Emit an expression bottom-up; a node that occurs twice is computed once."""
-        stack: list[tuple[Node, bool]] = [(root, False)]
+        stack: list[tuple[Node, list[Node] | None]] = [(root, None)]
         while stack:
-            node, expanded = stack.pop()
+            node, needs = stack.pop()
             if id(node) in done:
                 continue
-            needs = [] if isinstance(node, IfThenElse) else self._operands(node)
-            if expanded or not needs:
-                done[id(node)] = self._node(node, done)
-            else:
-                stack.append((node, True))
-                stack.extend((child, False) for child in reversed(needs))
+            if needs is None:
+                needs = [] if isinstance(node, IfThenElse) else self._operands(node)
+                if needs:
+                    stack.append((node, needs))
+                    stack.extend([(child, None) for child in reversed(needs)])
+                    continue
+            done[id(node)] = self._node(node, [done[id(need)] for need in needs], done)
         return done[id(root)]
 
     def _operands(self, node: Node) -> list[Node]:
         if isinstance(node, Load):
             mask = [] if node.mask is None else [node.mask]
             return [self._offset(node)[0], *mask]
-        return list(children(node))
+        return list(tails.long_tail(node) or children(node))
 
-    def _node(self, node: Node, done: dict[int, str]) -> str:
+    def _node(self, node: Node, args: list[str], done: dict[int, str]) -> str:
         w = self.w
-        args = [] if isinstance(node, IfThenElse) else [done[id(c)] for c in self._operands(node)]
         match node:
             case Var():
                 return self.values[node]
@@ -336,6 +329,8 @@ class _Function:
                 return arithmetic.emit_cast(w, node, args[0])
             case Binary():
                 return arithmetic.emit_binary(w, node, args[0], args[1])
+            case Compare() if tails.long_tail(node) is not None:
+                return tails.emit_tail(w, node.dtype.lanes, args[0], args[1])
             case Compare():
                 return arithmetic.emit_compare(w, node, args[0], args[1])
             case Not():
@@ -347,9 +342,10 @@ class _Function:
             case Call():
                 return emit_call(w, node, args)
             case Load():
-                mask = None if node.mask is None else args[1]
                 place = Place(self.pointers[node.buffer], args[0], self._offset(node)[1])
-                return memory.emit_load(w, node, place, mask)
+                if tails.is_shared(node):
+                    return tails.emit_shared(w, node, place, args[1])
+                return memory.emit_load(w, node, place, None if node.mask is None else args[1])
             case Broadcast():
                 return w.broadcast(args[0], node.dtype)
             case Ramp():

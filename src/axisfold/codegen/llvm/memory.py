@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from axisfold.codegen.llvm.arithmetic import narrow_bits, widen_bits
+from axisfold.codegen.llvm.arithmetic import intrinsic, narrow_bits, widen_bits
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
-from axisfold.dtypes import DType
+from axisfold.dtypes import INT64, DType
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Ramp
@@ -51,13 +51,14 @@ def alignment(buffer: Buffer, declared: int) -> int:
     return buffer.dtype.itemsize if buffer.unit == "element" else 1
 
 
-def _stored(dtype: DType) -> DType:
+def stored(dtype: DType) -> DType:
     """Memory dtype as a register dtype: a truth value is a byte, a bfloat16 its bits."""
     is_other = dtype.is_bool or dtype.kind == "bfloat"
     return DType("uint", dtype.bits, dtype.lanes) if is_other else dtype
 
 
-def _address(w: Writer, buffer: Buffer, place: Place, lanes: int) -> str:
+def address(w: Writer, buffer: Buffer, place: Place, lanes: int) -> str:
+    """Append the address of a place, or those of its lanes."""
     unit = "i8" if buffer.unit == "byte" else memory_type(buffer.dtype.element)
     kind = "i64" if lanes == 1 else f"<{lanes} x i64>"
     result = place.pointer
@@ -74,7 +75,7 @@ def strided(w: Writer, node: Load, pointer: str, offset: str, align: int) -> str
     Lanes that are a few elements apart come out of whole vectors; others are read one by one,
     which no processor does slower than by a gather.
     """
-    buffer, dtype = node.buffer, _stored(node.dtype)
+    buffer, dtype = node.buffer, stored(node.dtype)
     lanes, kind, scalar = dtype.lanes, memory_type(dtype), memory_type(dtype.element)
     unit = "i8" if buffer.unit == "byte" else scalar
 
@@ -142,35 +143,58 @@ def _picked(w: Writer, kind: str, lanes: int, parts: Sequence[str]) -> str:
 
 def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
     """Append a read."""
-    buffer, dtype = node.buffer, _stored(node.dtype)
+    buffer, dtype = node.buffer, stored(node.dtype)
     align = alignment(buffer, node.align)
     gathered = dtype.lanes > 1 and not is_contiguous(buffer, node.index)
     is_regular = gathered and mask is None and isinstance(node.index, Ramp)
     kind = memory_type(dtype)
-    address = ""
+    where = ""
     if not is_regular:
-        address = _address(w, buffer, place, dtype.lanes if gathered else 1)
+        where = address(w, buffer, place, dtype.lanes if gathered else 1)
     if is_regular:
         value = strided(w, node, place.pointer, place.offset, align)
     elif gathered or mask is not None:
         flags = f"<{dtype.lanes} x i1>"
-        where = mask or "splat (i1 true)"
+        lanes = mask or "splat (i1 true)"
         pointers = f"<{dtype.lanes} x ptr>" if gathered else "ptr"
         name = f"llvm.masked.{'gather' if gathered else 'load'}.{suffix(dtype)}"
         name += f".v{dtype.lanes}p0" if gathered else ".p0"
         value = w.call(
             name,
             kind,
-            f"{pointers} {address}",
+            f"{pointers} {where}",
             f"i32 {align}",
-            f"{flags} {where}",
+            f"{flags} {lanes}",
             f"{kind} zeroinitializer",
         )
     else:
-        value = w.let(f"load {kind}, ptr {address}, align {align}")
+        value = w.let(f"load {kind}, ptr {where}, align {align}")
+    return loaded(w, node, value)
+
+
+def loaded(w: Writer, node: Load, value: str) -> str:
+    """Append what makes the value in registers of one in memory."""
     if node.dtype.is_bool:
+        dtype = stored(node.dtype)
         return w.compare("ne", dtype, value, w.const(0, dtype))
     return widen_bits(w, value, node.dtype) if node.dtype.kind == "bfloat" else value
+
+
+def heap_bytes(w: Writer, itemsize: int, extents: Sequence[str]) -> str:
+    """Append how much to allocate; a size beyond 64 bits asks for all there is and fails."""
+    pair = "{ i64, i1 }"
+    name = "llvm.umul.with.overflow.i64"
+    w.declarations[name] = f"declare {pair} @{name}(i64, i64)"
+    # 64 bytes more leave room to align, and malloc(0) may return null, which is no failure.
+    size, failed = str(itemsize), "false"
+    for extent in extents:
+        rounds = intrinsic(w, "smax", INT64, extent, "0")
+        both = w.let(f"call {pair} @{name}(i64 {size}, i64 {rounds})")
+        size = w.let(f"extractvalue {pair} {both}, 0")
+        flag = w.let(f"extractvalue {pair} {both}, 1")
+        failed = w.let(f"or i1 {failed}, {flag}")
+    more = intrinsic(w, "uadd.sat", INT64, size, "64")
+    return w.let(f"select i1 {failed}, i64 -1, i64 {more}")
 
 
 def emit_store(
@@ -184,21 +208,21 @@ def emit_store(
 ) -> None:
     """Append a write; ``is_shared`` says that other threads may write to lanes masked out."""
     buffer, source = stmt.buffer, stmt.value.dtype
-    dtype = _stored(source)
+    dtype = stored(source)
     align = alignment(buffer, stmt.align)
     if source.is_bool:
         value = w.let(f"zext {value_type(source)} {value} to {value_type(dtype)}")
     if source.kind == "bfloat":
         value = narrow_bits(w, value, source)
     scattered = dtype.lanes > 1 and not is_contiguous(buffer, stmt.index)
-    address = _address(w, buffer, place, dtype.lanes if scattered else 1)
+    at = address(w, buffer, place, dtype.lanes if scattered else 1)
     kind = memory_type(dtype)
     if mask is not None and not scattered and buffer.scope == "local" and not is_shared:
         # Private memory may be rewritten with what it held: this keeps it promotable to registers.
-        old = w.let(f"load {kind}, ptr {address}, align {align}")
+        old = w.let(f"load {kind}, ptr {at}, align {align}")
         value, mask = w.select(mask, dtype, value, old), None
     if not scattered and mask is None:
-        w.emit(f"store {kind} {value}, ptr {address}, align {align}")
+        w.emit(f"store {kind} {value}, ptr {at}, align {align}")
         return
     flags = f"<{dtype.lanes} x i1>"
     where = mask or "splat (i1 true)"
@@ -207,4 +231,4 @@ def emit_store(
     name += f".v{dtype.lanes}p0" if scattered else ".p0"
     types = f"{kind}, {pointers}, i32, {flags}"
     w.declarations[name] = f"declare void @{name}({types})"
-    w.emit(f"call void @{name}({kind} {value}, {pointers} {address}, i32 {align}, {flags} {where})")
+    w.emit(f"call void @{name}({kind} {value}, {pointers} {at}, i32 {align}, {flags} {where})")

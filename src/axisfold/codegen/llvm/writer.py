@@ -33,6 +33,8 @@ class Writer:
     ----------
     block
         Label of the block that lines go to.
+    is_cold
+        Whether lines run so rarely that functions stay calls.
     declarations
         External functions used, as complete ``declare`` lines; a module's functions share them.
     """
@@ -41,9 +43,11 @@ class Writer:
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.block = "entry"
+        self.is_cold = False
         self.declarations = {} if declarations is None else declarations
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
+        self._numbers = 0
         # Results of pure instructions in the blocks that dominate this one, and by scope.
         self._known: dict[str, str] = {}
         self._scopes: list[list[str]] = [[]]
@@ -59,6 +63,15 @@ class Writer:
                 del self._known[text]
 
     @contextmanager
+    def cold(self, *, is_cold: bool) -> Iterator[None]:
+        """What is appended inside runs rarely, if so."""
+        saved, self.is_cold = self.is_cold, self.is_cold or is_cold
+        try:
+            yield
+        finally:
+            self.is_cold = saved
+
+    @contextmanager
     def at_entry(self) -> Iterator[None]:
         """What is computed inside goes to the head of the function."""
         saved = self.lines, self._known, self._scopes
@@ -70,13 +83,22 @@ class Writer:
 
     def fresh(self, name: str = "") -> str:
         """Return an unused local name, ``%i`` or ``%i.3``."""
-        base = re.sub(r"[^\w.$-]", "_", name[:MAX_NAME], flags=re.ASCII) or "v"
+        if not name:
+            return self._number()
+        base = re.sub(r"[^\w.$-]", "_", name[:MAX_NAME], flags=re.ASCII)
         if base[0].isdigit():  # ``%0`` counts unnamed values
             base = f"v{base}"
-        candidate = base if name else f"{base}.0"
+        candidate = base
         while candidate in self._used:
             self._counts[base] = self._counts.get(base, 0) + 1
             candidate = f"{base}.{self._counts[base]}"
+        self._used.add(candidate)
+        return f"%{candidate}"
+
+    def _number(self) -> str:
+        while (candidate := f"v.{self._numbers}") in self._used:
+            self._numbers += 1
+        self._numbers += 1
         self._used.add(candidate)
         return f"%{candidate}"
 
