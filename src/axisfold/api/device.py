@@ -39,6 +39,9 @@ class DeviceLaunch:
     form, dtypes, initial
         How results lie in the memory that is written, and the dtypes of results and of initial
         values.
+    plain
+        Of real elements of one array with one real result, the most frequent case: which array,
+        the offset of its first element, and what makes the result's memory; None for all others.
     checks
         Nothing: to look at results would be to wait for them.
     """
@@ -52,6 +55,7 @@ class DeviceLaunch:
     form: Form
     dtypes: tuple[DType, ...]
     initial: tuple[DType, ...]
+    plain: tuple[int, int, Callable[[Any], tuple[Any, int]]] | None
     checks: tuple[()] = ()
 
     def __call__(self, like: Any, pointers: Sequence[int]) -> Any:
@@ -64,6 +68,11 @@ class DeviceLaunch:
         pointers
             The inputs' addresses.
         """
+        if self.plain is not None:
+            which, offset, allocate = self.plain
+            result, base = allocate(like)
+            self.bound.run((pointers[which] + offset, base), self.stream())
+            return result
         done = self.results(like, pointers, self.outputs)
         return done[0] if self.pack is None else self.pack(*done)
 
@@ -119,14 +128,29 @@ def bind_device(
     form = result_form(planned.problem, planned.shape, planned.reduced, keepdims)
     traced, chosen = planned.traced, BY_NAME[library]
     binary = planned.plan.binary
+    inputs, index = input_offsets(planned, arrays), (0,) * traced.uses_index
+    outputs = tuple((chosen.maker(form, r.dtype, where), part_offsets(r)) for r in traced.results)
+    initial = tuple(value.form.dtype for value in traced.initial)
     return DeviceLaunch(
         binary.configure(scalar_values(planned, binary.kernel), device(where)),
         stream,
-        input_offsets(planned, arrays),
-        (0,) * planned.traced.uses_index,
-        tuple((chosen.maker(form, r.dtype, where), part_offsets(r)) for r in traced.results),
+        inputs,
+        index,
+        outputs,
         planned.pack,
         form,
         tuple(r.dtype for r in traced.results),
-        tuple(value.form.dtype for value in traced.initial),
+        initial,
+        None if planned.pack or index or initial else _plain(inputs, outputs),
     )
+
+
+def _plain(
+    inputs: Sequence[tuple[int, int]], outputs: Sequence[Output]
+) -> tuple[int, int, Callable[[Any], tuple[Any, int]]] | None:
+    """Return :attr:`DeviceLaunch.plain`."""
+    if len(inputs) != 1 or len(outputs) != 1:
+        return None
+    ((which, offset),) = inputs
+    ((maker, parts),) = outputs
+    return (which, offset, maker.allocate) if parts == (0,) and maker.finish is None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from axisfold.dtypes import INT64, UINT64, DType
@@ -48,13 +49,31 @@ def quick_key(array: Any) -> tuple[Hashable, int] | None:
 
 def is_watched(array: Any) -> bool:
     """Whether a gradient, a tracer or a transformation has to see what is done with a tensor."""
+    global _state  # noqa: PLW0603  (of the one module that is loaded)
     torch = sys.modules["torch"]
+    if _state[0] is not torch:
+        _state = _state_of(torch)
+    _, kinds, stack_length, is_transformed, forward = _state
     return (
         (array.requires_grad and torch.is_grad_enabled())
-        or type(array) not in (torch.Tensor, torch.nn.Parameter)
-        or torch._C._len_torch_dispatch_stack() > 0
-        or torch._C._are_functorch_transforms_active()
-        or torch.autograd.forward_ad._current_level >= 0
+        or type(array) not in kinds
+        or stack_length() > 0
+        or is_transformed()
+        or forward._current_level >= 0
+    )
+
+
+# The module, and what tells its state: looked up once, since every call asks.
+_state: tuple[Any, ...] = (None,)
+
+
+def _state_of(torch: Any) -> tuple[Any, ...]:
+    return (
+        torch,
+        (torch.Tensor, torch.nn.Parameter),
+        torch._C._len_torch_dispatch_stack,
+        torch._C._are_functorch_transforms_active,
+        torch.autograd.forward_ad,
     )
 
 
@@ -130,8 +149,7 @@ def stream_of(array: Any) -> Callable[[], int] | None:
     """Return what returns the handle of the current stream of a tensor's device."""
     if not array.is_cuda:
         return None
-    current, device = sys.modules["torch"]._C._cuda_getCurrentRawStream, array.get_device()
-    return lambda: int(current(device))
+    return partial(sys.modules["torch"]._C._cuda_getCurrentRawStream, array.get_device())
 
 
 def result_dtype(dtype: DType, inputs: Sequence[DType]) -> DType:
@@ -164,13 +182,14 @@ def maker(form: Form, dtype: DType, device: int) -> Maker:
         )
     shape, strides = form.shape, form.strides
 
-    def compact(like: Any) -> tuple[Any, int]:
-        result = like.new_empty(shape, dtype=kind)
-        return result, result.data_ptr()
-
-    def strided(like: Any) -> tuple[Any, int]:
-        result = like.new_empty_strided(shape, strides, dtype=kind)
+    def make(like: Any) -> tuple[Any, int]:
+        # Of all that makes a tensor this takes PyTorch the least time, a dtype to read some more.
+        result = (
+            like.new_empty_strided(shape, strides)
+            if like.dtype is kind
+            else like.new_empty_strided(shape, strides, dtype=kind)
+        )
         return result, result.data_ptr()
 
     # Tensors have no negative strides, so that no axis of a result is flipped.
-    return Maker(compact if form.is_compact else strided)
+    return Maker(make)

@@ -13,8 +13,10 @@ from axisfold.interop import torch
 
 def is_compiling() -> bool:
     """Return whether PyTorch is reading this very code to compile it."""
-    library = sys.modules.get("torch")
-    return library is not None and library.compiler.is_compiling()
+    if sys.modules.get("torch._dynamo") is None:  # where no compiler is loaded, as quick as can be
+        return False
+    compiling: bool = sys.modules["torch"].compiler.is_compiling()
+    return compiling
 
 
 def record(request: Request, inputs: Sequence[Any], operands: Operands) -> Any:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import re
+import struct
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Final
 
 from axisfold.errors import LaunchError, UnsupportedError
@@ -190,7 +192,7 @@ class _Arguments:
 class _Launch:
     """One launch of which only the stream and the addresses are still open."""
 
-    __slots__ = ("_free", "_function", "_places", "_scalars", "_sizes", "symbol")
+    __slots__ = ("_fill", "_free", "_function", "_pick", "_places", "_scalars", "_sizes", "symbol")
 
     def __init__(
         self,
@@ -202,6 +204,9 @@ class _Launch:
     ) -> None:
         self.symbol, self._function, self._sizes = symbol, function, sizes
         self._places, self._scalars = places, scalars
+        self._fill = struct.Struct(f"{len(places)}Q").pack_into
+        # Of a single place itemgetter gives no tuple.
+        self._pick = itemgetter(*places) if len(places) > 1 else None
         # Each thread of the program takes one out, so that none changes the arguments of another.
         self._free: list[_Arguments] = []
 
@@ -210,9 +215,9 @@ class _Launch:
             arguments = self._free.pop()
         except IndexError:
             arguments = _Arguments(len(self._places), self._scalars)
-        values = arguments.values
-        for slot, place in enumerate(self._places):
-            values[slot] = addresses[place]
+        pick = self._pick
+        own = [addresses[place] for place in self._places] if pick is None else pick(addresses)
+        self._fill(arguments.values, 0, *own)
         status = launch(self._function, *self._sizes, stream, arguments.address, 0)[0]
         if status:
             fail(f"launching {self.symbol}", status)
@@ -257,11 +262,14 @@ class Bound:
         status, current = driver.cuCtxGetCurrent()
         if status:
             fail("cuCtxGetCurrent", status)
-        if int(current) == self.device.context_handle:
-            self._launch(driver.cuLaunchKernel, addresses, stream)
-        else:
+        if int(current) != self.device.context_handle:
             with self.device.current():
                 self._launch(driver.cuLaunchKernel, addresses, stream)
+        elif self.offsets:
+            self._launch(driver.cuLaunchKernel, addresses, stream)
+        else:
+            for step in self.launches:
+                step.run(driver.cuLaunchKernel, addresses, stream)
 
     def _launch(self, launch: Any, addresses: Sequence[int], stream: int) -> None:
         if not self.scratch_bytes and not self.zeroed_bytes:
