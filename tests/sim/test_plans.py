@@ -9,7 +9,7 @@ from fold_support.simulated import fold_in_sim
 import axisfold
 from axisfold import te
 from axisfold.api.catalog import CATALOG
-from axisfold.plan import planner, sizes_gpu
+from axisfold.plan import planner, rules_cuda, sizes_gpu
 from axisfold.target import Target
 
 # rule -> shape and axis that it is chosen for; lengths end in tails
@@ -94,6 +94,22 @@ def test_first_matches_in_any_order_of_memory(layout):
     x = LAYOUTS[layout](np.round(elements((4, 6, 19), "float32", "argmax") / 4))
     for axis in (None, 0, 1, 2):
         check("argmax", x, axis)
+
+
+@pytest.mark.parametrize("rule", ["row", "row_split", "column", "column_split", "narrow_split"])
+def test_parameters(monkeypatch, rule):
+    shape, axis = CASES[rule]
+    x = elements(shape, "float32", "sum")
+    texts = set()
+    for unroll in (2, 8):
+        changed = {r.name: r.with_values({"unroll": unroll}) for r in rules_cuda.RULES
+                   if "unroll" in r.parameters}  # fmt: skip
+        rules = tuple(changed.get(r.name, r) for r in rules_cuda.RULES)
+        monkeypatch.setattr(rules_cuda, "RULES", rules)
+        monkeypatch.setattr(planner, "_plans", {})
+        check("sum", x, axis, rule)
+        texts |= {str(plan.schedule.trace) for plan in planner._plans.values()}
+    assert len(texts) == 2
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int8", "complex64"])

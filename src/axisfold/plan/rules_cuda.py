@@ -7,6 +7,7 @@ each form has one rule.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -27,13 +28,17 @@ from axisfold.plan.rules_cuda_tiles import (
 )
 from axisfold.tensor.trace import Traced
 
+# Loads of a thread that are under way at once.
+_UNROLL: Final = {"unroll": (2, 4, 8)}
+
 
 def _is(form: str) -> Callable[[LayoutClass, Traced], bool]:
     return lambda layout, traced: layout.gpu is not None and layout.gpu.form == form
 
 
 def _rule(name: str, scheduler: Scheduler, reason: str) -> Rule:
-    return Rule(name, _is(name), reason, scheduler)
+    unrolls = "unroll" in inspect.signature(scheduler).parameters
+    return Rule(name, _is(name), reason, scheduler, parameters=_UNROLL if unrolls else {})
 
 
 def _tiled_rule(name: str, scheduler: Scheduler, reason: str) -> Rule:

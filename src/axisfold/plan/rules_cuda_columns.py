@@ -34,10 +34,12 @@ def thread_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> 
     state.unroll(folded)
 
 
-def column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def column(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL
+) -> None:
     """Give each tile of columns a block."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    _, rest = state.split(fused(state, state.op.reduce_axis), factor=UNROLL * graph.gpu.team)
+    _, rest = state.split(fused(state, state.op.reduce_axis), factor=unroll * graph.gpu.team)
     rows = _rows(s, graph, graph.state, rest)
     tile, _, column = tile_of_columns(result, result.op.axis, graph)
     state.compute_at(result, column)
@@ -45,10 +47,12 @@ def column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     s[first(rows)].compute_at(result, tile)
 
 
-def column_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def column_split(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL
+) -> None:
     """Share each tile of columns among blocks, of which the last folds what they left."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    swept = UNROLL * graph.gpu.team
+    swept = unroll * graph.gpu.team
     units = fused(state, state.op.reduce_axis)
     _, turn = state.split(units, factor=swept * graph.gpu.parts)
     part, _ = state.split(turn, factor=swept)

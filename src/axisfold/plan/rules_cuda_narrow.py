@@ -15,11 +15,13 @@ from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
 
 
-def narrow(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def narrow(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL
+) -> None:
     """Give all columns of an outer position a block."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     swept = graph.gpu.team * graph.gpu.lanes
-    _, rest = state.split(fused(state, state.op.reduce_axis), factor=UNROLL * swept)
+    _, rest = state.split(fused(state, state.op.reduce_axis), factor=unroll * swept)
     lanes = _sweep(s, graph, graph.state, rest)
     block, column = _columns(result, list(result.op.axis))
     bind(result, block, "blockIdx.x")
@@ -30,10 +32,12 @@ def narrow(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     lanes.compute_at(result, block)
 
 
-def narrow_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def narrow_split(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL
+) -> None:
     """Share the rows among blocks, of which the last folds what they left."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    swept = UNROLL * graph.gpu.team * graph.gpu.lanes
+    swept = unroll * graph.gpu.team * graph.gpu.lanes
     units = fused(state, state.op.reduce_axis)
     _, turn = state.split(units, factor=swept * graph.gpu.parts)
     part, _ = state.split(turn, factor=swept)

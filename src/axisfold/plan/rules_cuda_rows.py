@@ -15,14 +15,14 @@ from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
 
 
-def row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def row(s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL) -> None:
     """Give each row a block."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     block = fused(result, result.op.axis)
     bind(result, block, "blockIdx.x")
     state.compute_at(result, block)
     state.set_scope("local")
-    fold_row(s, graph, graph.state, BLOCK, UNROLL)
+    fold_row(s, graph, graph.state, BLOCK, unroll)
 
 
 def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -38,17 +38,19 @@ def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
     fold_row(s, graph, graph.state, team, graph.gpu.steps)
 
 
-def row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+def row_split(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL
+) -> None:
     """Share each row among blocks, which take turns; the last of them folds what they left."""
     gpu = graph.gpu
     result, state = s[graph.results[0]], s[graph.state[0]]
     lane = named(state, graph.lane)
     units = fused(state, [a for a in state.op.reduce_axis if a is not lane])
-    _, turn = state.split(units, factor=BLOCK * UNROLL * gpu.parts)
-    part, _ = state.split(turn, factor=BLOCK * UNROLL)
+    _, turn = state.split(units, factor=BLOCK * unroll * gpu.parts)
+    part, _ = state.split(turn, factor=BLOCK * unroll)
     partials: Any = s.rfactor(graph.state, part)
     partial = s[first(partials)]
-    fold_row(s, graph, partials, BLOCK, UNROLL)
+    fold_row(s, graph, partials, BLOCK, unroll)
     part, *kept = partial.op.axis
     output = fused(partial, kept)
     partial.reorder(output, part)

@@ -82,8 +82,8 @@ class GraphWriter:
             if op.strides is not None:
                 row |= {"strides": self.exprs(op.strides), "unit": op.unit}
             if op.facts is not None:
-                facts = op.facts
-                row["facts"] = [facts.align, list(facts.divisible), facts.index_bits]
+                f = op.facts
+                row["facts"] = [f.align, list(f.divisible), f.index_bits, f.stride_align]
         else:
             row = {"compute": op.name}
             row |= {"axis": [self.axis(a) for a in op.axis]}
@@ -257,11 +257,11 @@ class GraphReader:
             if wrong or len(strides) not in (0, len(shape)):
                 malformed(row.where, "the strides do not fit the shape")
         if row.has("facts"):
-            align, divisible, bits = (row.at("facts").at(n) for n in range(3))
+            align, divisible, bits, step = (row.at("facts").at(n) for n in range(4))
             divisors = tuple(d.a(int) for d in divisible.items())
-            if bits.value not in (32, 64) or any(d < 1 for d in divisors) or align.a(int) < 0:
+            if bits.value not in (32, 64) or min(*divisors, step.a(int), align.a(int) + 1) < 1:
                 malformed(row.where, "facts are out of range")
-            facts = Facts(align.a(int), divisors, bits.value)
+            facts = Facts(align.a(int), divisors, bits.value, step.a(int))
         name, dtype = row.at("placeholder").a(str), _dtype(row.at("dtype"))
         return PlaceholderOp(name, shape, dtype, strides, unit, facts)  # type: ignore[arg-type]
 

@@ -12,6 +12,7 @@ from te_support.traces import replays
 from axisfold import te
 from axisfold.build import lower
 from axisfold.errors import AxisfoldError, ScheduleError
+from axisfold.ir.buffer import Facts
 
 
 def rows(dtype="int32"):
@@ -194,6 +195,16 @@ def test_a_refused_step_is_not_recorded():
         s[B].set_store_predicate(other[0] > 0)
     assert caught.value.code == "S002"
     assert (str(s.trace), s.trace.to_json()) == before
+
+
+def test_promises_of_memory_survive():
+    n, m = te.size_var("n"), te.size_var("m")
+    facts = Facts(align=16, divisible=(1, 4), index_bits=32, stride_align=16)
+    strides = [te.var("s0", "int64"), 4]
+    A = te.placeholder((n, m), name="A", strides=strides, unit="byte", facts=facts)
+    B = te.compute((n, m), lambda i, j: A[i, j] * 2, name="B")
+    loaded = te.Schedule.from_json(te.create_schedule(B.op).trace.to_json())
+    assert loaded.trace.args[0].op.facts == facts
 
 
 def test_a_loaded_schedule_can_be_scheduled_further():
