@@ -123,10 +123,10 @@ def tiled_column(
     run = state.op.reduce_axis[-1]
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
     for tensors, part, tile_pass in reversed(list(passes)):
-        _pass(s[tensors[0]], state, run, pass_lanes(tile_pass, target))
+        _pass(s, tensors, state, run, pass_lanes(tile_pass, target))
         if part is not None:
             size = part.dtype.itemsize
-            _pass(s[part], state, run, target.vector_bytes // size)
+            _pass(s, (part,), state, run, target.vector_bytes // size)
 
 
 def column_of_passes(
@@ -172,13 +172,27 @@ def _columns_of_runs(
     return state, vector
 
 
-def _pass(stage: Stage, state: Stage, run: Axis, width: int) -> None:
-    """Fold a few rows at a time into each vector of the states of a tile."""
+def _pass(s: Schedule, tensors: Any, state: Stage, run: Axis, width: int) -> None:
+    """Fold a few rows at a time in registers, then into the states of a tile."""
+    stage, kept = s[first(tensors)], len(state.op.axis)
     stage.compute_at(state, run)
-    kept = _kept(stage)
-    vector, lane = stage.split(kept[-1], factor=width)
-    rest = [a for a in stage.op.axis if a not in kept]
-    block, row = stage.split(stage.op.reduce_axis[0], factor=STREAMS)
-    stage.reorder(*kept[:-1], *rest, block, vector, row, lane)
-    stage.unroll(row)
+    if len(stage.op.reduce_axis) > 1:  # lanes of narrow sums
+        _by_lanes(stage, kept, width)
+        return
+    block, _ = stage.split(stage.op.reduce_axis[0], factor=STREAMS)
+    rows = s[first(s.rfactor(tensors, block))]
+    rows.compute_at(stage, _by_lanes(stage, kept, width))
+    _, lane = rows.split(rows.op.axis[kept], factor=width)  # the block is the first axis
+    (row,) = rows.op.reduce_axis
+    rows.reorder(row, lane)
+    rows.unroll(row)
+    rows.vectorize(lane)
+
+
+def _by_lanes(stage: Stage, kept: int, width: int) -> Axis:
+    """Go over the columns of a tile by vectors, inside of the loops that fold; return that loop."""
+    columns = stage.op.axis[:kept]
+    vector, lane = stage.split(columns[-1], factor=width)
+    stage.reorder(*columns[:-1], *stage.op.axis[kept:], *stage.op.reduce_axis, vector, lane)
     stage.vectorize(lane)
+    return vector

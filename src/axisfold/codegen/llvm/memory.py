@@ -221,6 +221,10 @@ def emit_store(
         # Private memory may be rewritten with what it held: this keeps it promotable to registers.
         old = w.let(f"load {kind}, ptr {at}, align {align}")
         value, mask = w.select(mask, dtype, value, old), None
+    if buffer.scope == "local" and dtype.lanes > 1 and value in w.chosen:
+        # LLVM would make a masked store of a choice between a value and what memory holds, and
+        # some processors take ten times as long for one.
+        value = w.let(f"freeze {kind} {value}")
     if not scattered and mask is None:
         w.emit(f"store {kind} {value}, ptr {at}, align {align}")
         return

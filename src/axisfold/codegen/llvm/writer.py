@@ -37,6 +37,8 @@ class Writer:
         Whether lines run so rarely that functions stay calls.
     declarations
         External functions used, as complete ``declare`` lines; a module's functions share them.
+    chosen
+        Names of results of ``select``.
     """
 
     def __init__(self, declarations: dict[str, str] | None = None) -> None:
@@ -45,6 +47,7 @@ class Writer:
         self.block = "entry"
         self.is_cold = False
         self.declarations = {} if declarations is None else declarations
+        self.chosen: set[str] = set()
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
         self._numbers = 0
@@ -165,7 +168,9 @@ class Writer:
         """Append a choice, lane by lane."""
         flag = "i1" if dtype.lanes == 1 else f"<{dtype.lanes} x i1>"
         kind = value_type(dtype)
-        return self.let(f"select {flag} {condition}, {kind} {a}, {kind} {b}")
+        result = self.let(f"select {flag} {condition}, {kind} {a}, {kind} {b}")
+        self.chosen.add(result)
+        return result
 
     def broadcast(self, value: str, dtype: DType) -> str:
         """Copy a scalar to every lane of ``dtype``."""
