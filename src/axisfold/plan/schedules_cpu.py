@@ -16,7 +16,7 @@ from axisfold.tensor.axis import Axis
 from axisfold.tensor.tensor import Tensor
 from axisfold.tensor.tile import TilePass
 
-# Vectors of states in registers: half of what AVX-512 (32) or older extensions (16) have.
+# From here on there are 32 vector registers (AVX-512), else 16.
 WIDE_VECTOR: Final = 64
 # Places of memory that a thread reads at once.  One stream of loads reaches two thirds of what a
 # core can read, four to eight all of it.
@@ -42,9 +42,9 @@ def pass_lanes(tile_pass: TilePass, target: Target) -> int:
 
 
 def accumulators(combiner: Combiner, target: Target) -> int:
-    """Return how many vectors of states fit in half of the registers: 2 to 8, a power of two."""
+    """Return how many vectors of states fit in three quarters of the registers: 2, 4 or 8."""
     size = lanes(combiner, target) * sum(v.dtype.itemsize for v in combiner.lhs)
-    budget = target.vector_bytes * (16 if target.vector_bytes >= WIDE_VECTOR else 8)
+    budget = target.vector_bytes * (24 if target.vector_bytes >= WIDE_VECTOR else 12)
     count = 8
     while count > 2 and count * size > budget:
         count //= 2
