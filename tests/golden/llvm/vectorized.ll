@@ -186,82 +186,84 @@ then.b.1:
   %v.154 = fadd <8 x float> %v.138, %v.153
   %v.155 = load <8 x float>, ptr %B.rf, align 4
   %v.156 = select <8 x i1> %v.151, <8 x float> %v.154, <8 x float> %v.155
-  store <8 x float> %v.156, ptr %B.rf, align 4
+  %v.157 = freeze <8 x float> %v.156
+  store <8 x float> %v.157, ptr %B.rf, align 4
   br label %endif.b.1
 endif.b.1:
   br label %endif.b
 endif.b:
-  %v.157 = add i64 8, %v.94
-  %v.158 = add i64 %v.157, 7
-  %v.159 = icmp slt i64 %v.158, %m
-  br i1 %v.159, label %then.b.2, label %else.b.1
+  %v.158 = add i64 8, %v.94
+  %v.159 = add i64 %v.158, 7
+  %v.160 = icmp slt i64 %v.159, %m
+  br i1 %v.160, label %then.b.2, label %else.b.1
 then.b.2:
-  %v.160 = load <8 x float>, ptr %B.rf, align 4
-  %v.161 = mul i64 %v.157, %stride.1
-  %v.162 = mul i64 %ax0, %stride
-  %v.163 = add i64 %v.161, %v.162
-  %v.164 = insertelement <8 x i64> poison, i64 %v.163, i64 0
-  %v.165 = shufflevector <8 x i64> %v.164, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.166 = add <8 x i64> %v.165, %v.12
-  %v.167 = extractelement <8 x i64> %v.166, i64 0
-  %v.168 = getelementptr float, ptr %A, i64 %v.167
-  %v.169 = load float, ptr %v.168, align 4
-  %v.170 = insertelement <8 x float> poison, float %v.169, i64 0
-  %v.171 = extractelement <8 x i64> %v.166, i64 1
-  %v.172 = getelementptr float, ptr %A, i64 %v.171
-  %v.173 = load float, ptr %v.172, align 4
-  %v.174 = insertelement <8 x float> %v.170, float %v.173, i64 1
-  %v.175 = extractelement <8 x i64> %v.166, i64 2
-  %v.176 = getelementptr float, ptr %A, i64 %v.175
-  %v.177 = load float, ptr %v.176, align 4
-  %v.178 = insertelement <8 x float> %v.174, float %v.177, i64 2
-  %v.179 = extractelement <8 x i64> %v.166, i64 3
-  %v.180 = getelementptr float, ptr %A, i64 %v.179
-  %v.181 = load float, ptr %v.180, align 4
-  %v.182 = insertelement <8 x float> %v.178, float %v.181, i64 3
-  %v.183 = extractelement <8 x i64> %v.166, i64 4
-  %v.184 = getelementptr float, ptr %A, i64 %v.183
-  %v.185 = load float, ptr %v.184, align 4
-  %v.186 = insertelement <8 x float> %v.182, float %v.185, i64 4
-  %v.187 = extractelement <8 x i64> %v.166, i64 5
-  %v.188 = getelementptr float, ptr %A, i64 %v.187
-  %v.189 = load float, ptr %v.188, align 4
-  %v.190 = insertelement <8 x float> %v.186, float %v.189, i64 5
-  %v.191 = extractelement <8 x i64> %v.166, i64 6
-  %v.192 = getelementptr float, ptr %A, i64 %v.191
-  %v.193 = load float, ptr %v.192, align 4
-  %v.194 = insertelement <8 x float> %v.190, float %v.193, i64 6
-  %v.195 = extractelement <8 x i64> %v.166, i64 7
-  %v.196 = getelementptr float, ptr %A, i64 %v.195
-  %v.197 = load float, ptr %v.196, align 4
-  %v.198 = insertelement <8 x float> %v.194, float %v.197, i64 7
-  %v.199 = fadd <8 x float> %v.160, %v.198
-  store <8 x float> %v.199, ptr %B.rf, align 4
+  %v.161 = load <8 x float>, ptr %B.rf, align 4
+  %v.162 = mul i64 %v.158, %stride.1
+  %v.163 = mul i64 %ax0, %stride
+  %v.164 = add i64 %v.162, %v.163
+  %v.165 = insertelement <8 x i64> poison, i64 %v.164, i64 0
+  %v.166 = shufflevector <8 x i64> %v.165, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.167 = add <8 x i64> %v.166, %v.12
+  %v.168 = extractelement <8 x i64> %v.167, i64 0
+  %v.169 = getelementptr float, ptr %A, i64 %v.168
+  %v.170 = load float, ptr %v.169, align 4
+  %v.171 = insertelement <8 x float> poison, float %v.170, i64 0
+  %v.172 = extractelement <8 x i64> %v.167, i64 1
+  %v.173 = getelementptr float, ptr %A, i64 %v.172
+  %v.174 = load float, ptr %v.173, align 4
+  %v.175 = insertelement <8 x float> %v.171, float %v.174, i64 1
+  %v.176 = extractelement <8 x i64> %v.167, i64 2
+  %v.177 = getelementptr float, ptr %A, i64 %v.176
+  %v.178 = load float, ptr %v.177, align 4
+  %v.179 = insertelement <8 x float> %v.175, float %v.178, i64 2
+  %v.180 = extractelement <8 x i64> %v.167, i64 3
+  %v.181 = getelementptr float, ptr %A, i64 %v.180
+  %v.182 = load float, ptr %v.181, align 4
+  %v.183 = insertelement <8 x float> %v.179, float %v.182, i64 3
+  %v.184 = extractelement <8 x i64> %v.167, i64 4
+  %v.185 = getelementptr float, ptr %A, i64 %v.184
+  %v.186 = load float, ptr %v.185, align 4
+  %v.187 = insertelement <8 x float> %v.183, float %v.186, i64 4
+  %v.188 = extractelement <8 x i64> %v.167, i64 5
+  %v.189 = getelementptr float, ptr %A, i64 %v.188
+  %v.190 = load float, ptr %v.189, align 4
+  %v.191 = insertelement <8 x float> %v.187, float %v.190, i64 5
+  %v.192 = extractelement <8 x i64> %v.167, i64 6
+  %v.193 = getelementptr float, ptr %A, i64 %v.192
+  %v.194 = load float, ptr %v.193, align 4
+  %v.195 = insertelement <8 x float> %v.191, float %v.194, i64 6
+  %v.196 = extractelement <8 x i64> %v.167, i64 7
+  %v.197 = getelementptr float, ptr %A, i64 %v.196
+  %v.198 = load float, ptr %v.197, align 4
+  %v.199 = insertelement <8 x float> %v.195, float %v.198, i64 7
+  %v.200 = fadd <8 x float> %v.161, %v.199
+  store <8 x float> %v.200, ptr %B.rf, align 4
   br label %endif.b.2
 else.b.1:
-  %v.200 = icmp slt i64 %v.157, %m
-  br i1 %v.200, label %then.b.3, label %endif.b.3
+  %v.201 = icmp slt i64 %v.158, %m
+  br i1 %v.201, label %then.b.3, label %endif.b.3
 then.b.3:
-  %v.201 = load <8 x float>, ptr %B.rf, align 4
-  %v.202 = mul i64 %v.157, %stride.1
-  %v.203 = mul i64 %ax0, %stride
-  %v.204 = add i64 %v.202, %v.203
-  %v.205 = insertelement <8 x i64> poison, i64 %v.204, i64 0
-  %v.206 = shufflevector <8 x i64> %v.205, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.207 = add <8 x i64> %v.206, %v.12
-  %v.208 = sub i64 %m, %v.157
-  %v.209 = call i64 @llvm.smin.i64(i64 %v.208, i64 8)
-  %v.210 = call i64 @llvm.smax.i64(i64 %v.209, i64 0)
-  %v.211 = trunc i64 %v.210 to i32
-  %v.212 = insertelement <8 x i32> poison, i32 %v.211, i64 0
-  %v.213 = shufflevector <8 x i32> %v.212, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v.214 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.213
-  %v.215 = getelementptr float, ptr %A, <8 x i64> %v.207
-  %v.216 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.215, i32 4, <8 x i1> %v.214, <8 x float> zeroinitializer)
-  %v.217 = fadd <8 x float> %v.201, %v.216
-  %v.218 = load <8 x float>, ptr %B.rf, align 4
-  %v.219 = select <8 x i1> %v.214, <8 x float> %v.217, <8 x float> %v.218
-  store <8 x float> %v.219, ptr %B.rf, align 4
+  %v.202 = load <8 x float>, ptr %B.rf, align 4
+  %v.203 = mul i64 %v.158, %stride.1
+  %v.204 = mul i64 %ax0, %stride
+  %v.205 = add i64 %v.203, %v.204
+  %v.206 = insertelement <8 x i64> poison, i64 %v.205, i64 0
+  %v.207 = shufflevector <8 x i64> %v.206, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.208 = add <8 x i64> %v.207, %v.12
+  %v.209 = sub i64 %m, %v.158
+  %v.210 = call i64 @llvm.smin.i64(i64 %v.209, i64 8)
+  %v.211 = call i64 @llvm.smax.i64(i64 %v.210, i64 0)
+  %v.212 = trunc i64 %v.211 to i32
+  %v.213 = insertelement <8 x i32> poison, i32 %v.212, i64 0
+  %v.214 = shufflevector <8 x i32> %v.213, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v.215 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.214
+  %v.216 = getelementptr float, ptr %A, <8 x i64> %v.208
+  %v.217 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.216, i32 4, <8 x i1> %v.215, <8 x float> zeroinitializer)
+  %v.218 = fadd <8 x float> %v.202, %v.217
+  %v.219 = load <8 x float>, ptr %B.rf, align 4
+  %v.220 = select <8 x i1> %v.215, <8 x float> %v.218, <8 x float> %v.219
+  %v.221 = freeze <8 x float> %v.220
+  store <8 x float> %v.221, ptr %B.rf, align 4
   br label %endif.b.3
 endif.b.3:
   br label %endif.b.2
@@ -269,21 +271,21 @@ endif.b.2:
   %k.outer.next.1 = add nsw i64 %k.outer.1, 1
   br label %loop.b.2
 after.b.2:
-  %v.220 = mul i64 %ax0, %stride.2
-  %v.221 = getelementptr float, ptr %B, i64 %v.220
-  store float 0x0000000000000000, ptr %v.221, align 4
-  %v.222 = add nsw i64 0, 8
+  %v.222 = mul i64 %ax0, %stride.2
+  %v.223 = getelementptr float, ptr %B, i64 %v.222
+  store float 0x0000000000000000, ptr %v.223, align 4
+  %v.224 = add nsw i64 0, 8
   br label %loop.b.3
 loop.b.3:
   %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.3 ]
-  %v.223 = icmp slt i64 %k.inner.inner.v, %v.222
-  br i1 %v.223, label %body.b.3, label %after.b.3
+  %v.225 = icmp slt i64 %k.inner.inner.v, %v.224
+  br i1 %v.225, label %body.b.3, label %after.b.3
 body.b.3:
-  %v.224 = load float, ptr %v.221, align 4
-  %v.225 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
-  %v.226 = load float, ptr %v.225, align 4
-  %v.227 = fadd float %v.224, %v.226
-  store float %v.227, ptr %v.221, align 4
+  %v.226 = load float, ptr %v.223, align 4
+  %v.227 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
+  %v.228 = load float, ptr %v.227, align 4
+  %v.229 = fadd float %v.226, %v.228
+  store float %v.229, ptr %v.223, align 4
   %k.inner.inner.v.next = add nsw i64 %k.inner.inner.v, 1
   br label %loop.b.3
 after.b.3:
