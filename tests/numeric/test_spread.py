@@ -64,6 +64,19 @@ def test_layouts_and_axes_of_three_axes(layout):
         np.testing.assert_allclose(af.fold(x, CENTER, axis), want, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_results_with_steps_of_two_elements(dtype):
+    # The input lies in Fortran's order, so that neighbours in it are two elements apart here.
+    for shape in ((4, 2), (33, 2), (5, 3, 2)):
+        x = make_array(shape, dtype, "F", "plain", 3)
+        wide = x.astype("c16")
+        for axis in (0, -1, None):
+            want = wide - wide.mean(axis=axis, keepdims=True)
+            np.testing.assert_allclose(af.fold(x, CENTER, axis), want, rtol=1e-5, atol=1e-6)
+        if dtype == "float32":
+            agree("softmax", af.softmax(x, 0), x, 0)
+
+
 # Runs of a row, lanes, tiles of columns and chunks of a whole array, each with a tail.
 @pytest.mark.parametrize(
     ("shape", "axis"),

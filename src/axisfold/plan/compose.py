@@ -86,7 +86,7 @@ class Composer:
             shared = [value for _, value in traced.shares]
             shares = self.finalize(state, initial, "shared", shared).outputs
             results = self.spread(inputs, index, shares, values).outputs
-            layouts = tuple(self._result_strides(count) for count in counts)
+            layouts = (self._result_strides(),) * len(counts)
         else:
             results = self.finalize(state, initial, "result", values).outputs
             layouts = tuple(() if count == 1 else self._interleaved(count) for count in counts)
@@ -311,15 +311,18 @@ class Composer:
         is_constant = self.layout.kept == 1 and bool(self.layout.constants()[0])
         return (build.const(parts, INT64),) if is_constant else None
 
-    def _result_strides(self, parts: int) -> tuple[Expr, ...]:
-        """Return the strides of one of the ``parts`` components of a result as the inputs are."""
+    def _result_strides(self) -> tuple[Expr, ...]:
+        """Return the strides of a component of a result of the inputs' shape."""
         rank = self.layout.kept + self.layout.reduced
         strides: list[Expr] = [Var(f"s_{axis}", INT64) for axis in range(rank)]
-        if self.layout.inner_steps[-1] in ("unit", "two"):
+        step = self.layout.inner_steps[-1]
+        if step in ("unit", "two"):
+            # Of a complex result it is two where elements have no gaps, as its parts are counted.
+            own = 1 if step == "unit" else 2
             inner = self.layout.innermost
-            strides[inner] = build.const(parts, INT64)
+            strides[inner] = build.const(own, INT64)
             if self.layout.lanes > 1:
-                strides[inner - 1] = build.const(parts * self.layout.lanes, INT64)
+                strides[inner - 1] = build.const(own * self.layout.lanes, INT64)
         return tuple(strides)
 
     def index_strides(self) -> Tensor | None:
