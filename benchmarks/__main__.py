@@ -26,7 +26,9 @@ def _arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--group", default="memory,small", help="of memory, small, curve (default: memory,small)"
     )
-    parser.add_argument("--peers", default=",".join(NAMES), help="libraries, or none")
+    parser.add_argument(
+        "--peers", default=",".join(NAMES), help="libraries, none, torch.compile (gpu)"
+    )
     parser.add_argument("--scale", type=float, default=1.0, help="of the large arrays")
     parser.add_argument("--threads", type=int, default=config.threads)
     parser.add_argument("--repeats", type=int, default=7)

@@ -24,6 +24,7 @@ import axisfold
 
 FLUSH_BYTES: Final = 256 << 20
 WARM: Final = 2
+GRAPH_CALLS: Final = 20
 
 
 @dataclass(slots=True)
@@ -35,7 +36,9 @@ class Outcome:
     name, nbytes
         The case, and the bytes counted.
     rates
-        Of ``limit``, ``axisfold`` and ``torch``.
+        Of ``axisfold``, ``torch`` and, if asked for, ``torch.compile``.
+    graph
+        Microseconds of a call in a CUDA graph that makes it many times, for small cases.
     rule
         That planned the kernel.
     first
@@ -49,6 +52,7 @@ class Outcome:
     name: str
     nbytes: int = 0
     rates: dict[str, float] = field(default_factory=dict)
+    graph: dict[str, float] = field(default_factory=dict)
     microseconds: float = 0.0
     rule: str = ""
     first: float = 0.0
@@ -103,8 +107,44 @@ def limits(clock: Clock, rounds: int) -> tuple[float, float]:
     return (1 << 30) / reads / 1e6, (1 << 30) / copies / 1e6
 
 
-def measure(case: Case, clock: Clock, rounds: int) -> Outcome:
-    """Return the figures of a case."""
+def in_graph(run: Callable[[], object], rounds: int) -> float:
+    """Return the microseconds of a call that a CUDA graph makes GRAPH_CALLS times."""
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        run()
+    side.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(GRAPH_CALLS):
+            run()
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    times = []
+    for _ in range(rounds + WARM):
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end))
+    return statistics.median(times[WARM:]) * 1e3 / GRAPH_CALLS
+
+
+def host_path(calls: int = 2000) -> dict[str, float]:
+    """Return the microseconds that the host spends on a call for 16 elements."""
+    x = torch.ones(16, device="cuda")
+    runs: dict[str, Callable[[], object]] = {"axisfold": lambda: axisfold.sum(x), "torch": x.sum}
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(9):
+        for name, run in runs.items():
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(calls):
+                run()
+            times[name].append((time.perf_counter() - start) / calls)
+    return {name: statistics.median(t[WARM:]) * 1e6 for name, t in times.items()}
+
+
+def measure(case: Case, clock: Clock, rounds: int, *, compiled: bool = False) -> Outcome:
+    """Return the figures of a case, beside ``torch.compile`` if ``compiled``."""
     inputs = case.inputs()
     touched = sum(x.untyped_storage().nbytes() for x in inputs)
     outcome = Outcome(case.name, touched * (2 if case.is_copy else 1))
@@ -121,6 +161,9 @@ def measure(case: Case, clock: Clock, rounds: int) -> Outcome:
     if not case.is_copy:
         outcome.nbytes += sum(r.nbytes for r in _results(found))
     rivals = {"axisfold": lambda: case.ours(*inputs), "torch": lambda: case.rival(*inputs)}
+    if compiled:
+        fused = torch.compile(case.rival, dynamic=False)
+        rivals["torch.compile"] = lambda: fused(*inputs)
     times: dict[str, list[float]] = {name: [] for name in rivals}
     for number in range(rounds + WARM):
         for name, run in rivals.items():
@@ -129,6 +172,8 @@ def measure(case: Case, clock: Clock, rounds: int) -> Outcome:
                 times[name].append(elapsed)
     outcome.rates = {n: outcome.nbytes / statistics.median(t) / 1e6 for n, t in times.items()}
     outcome.microseconds = statistics.median(times["axisfold"]) * 1e3
+    if case.group == "small":
+        outcome.graph = {n: in_graph(rivals[n], rounds) for n in ("axisfold", "torch")}
     return outcome
 
 
@@ -163,16 +208,19 @@ def main(options: Namespace, wanted: Callable[[str, str], bool]) -> int:
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
     print(f"read limit {read:.0f} GB/s, copy limit {copy:.0f} GB/s (cold cache)\n")
     print(f"{'case':32} {'ours':>6} {'torch':>6} {'share':>6} {'peer':>6} {'us':>8} {'first':>6}")
-    outcomes = []
+    print("(torch: the faster of the forms asked for; small cases: us in a graph, ours and torch)")
+    outcomes, compiled = [], "torch.compile" in options.peers.split(",")
     for case in CASES:
         if not wanted(case.name, case.group):
             continue
-        outcome = measure(case, clock, options.repeats)
+        outcome = measure(case, clock, options.repeats, compiled=compiled)
         outcomes.append(outcome)
         limit = copy if case.is_copy else read
         _print(outcome, limit, best.get(case.name))
+    host = host_path()
+    print(", ".join(f"{name} {us:.1f} us" for name, us in host.items()), "of host for 16 elements")
     if options.json:
-        text = {"read": read, "copy": copy, "rows": [asdict(o) for o in outcomes]}
+        text = {"read": read, "copy": copy, "host": host, "rows": [asdict(o) for o in outcomes]}
         options.json.write_text(json.dumps(text, indent=1) + "\n")
     return int(any(o.error == "wrong" for o in outcomes))
 
@@ -181,10 +229,12 @@ def _print(outcome: Outcome, limit: float, best: float | None) -> None:
     if not outcome.rates:
         print(f"{outcome.name:32} {outcome.error}", flush=True)
         return
-    ours, rival = outcome.rates["axisfold"], outcome.rates["torch"]
+    ours = outcome.rates["axisfold"]
+    rival = max(rate for name, rate in outcome.rates.items() if name != "axisfold")
+    graph = "".join(f" {us:6.1f}" for us in outcome.graph.values())
     share = f"{ours / best:6.2f}" if best else " " * 6
     print(
         f"{outcome.name:32} {ours:6.0f} {rival:6.0f} {ours / limit:6.3f} {share} "
-        f"{outcome.microseconds:8.1f} {outcome.first:6.0f} {outcome.error}",
+        f"{outcome.microseconds:8.1f} {outcome.first:6.0f}{graph} {outcome.error}",
         flush=True,
     )

@@ -169,6 +169,7 @@ SMALL: Final = (
     _op("mid_row_4096_4096_f32", (4096, 4096), F32, "sum", 1, group="small"),
     _op("mid_col_4096_4096_f32", (4096, 4096), F32, "sum", 0, group="small"),
     _op("sum_2^16_f32", (1 << 16,), F32, "sum", group="small"),
+    _op("sum_2^18_f32", (1 << 18,), F32, "sum", group="small"),
     _op("sum_2^22_f32", (1 << 22,), F32, "sum", group="small"),
 )
 
