@@ -14,7 +14,6 @@ from public_cases.layouts import EVERY, LAYOUTS
 FLOATS = ("float16", "float32", "float64")
 NARROW = ("float16", "bfloat16")
 INTS = ("int8", "int64", "uint16")
-STARTS = 2
 # Which layout a dtype has where not all are run: kernels are then few.
 _USUAL = dict(
     zip(
@@ -137,16 +136,15 @@ def together(*names):
     return lambda f, x, axis: f.fold(x, list(names), axis=axis)
 
 
-def variants(report, number, start, count):
+def variants(report, number, first, count):
     """Return ``count`` variants of a case that stand for all of them, and the others.
 
-    Cases start at different dtypes and axes, of which a few are taken again and again, so that
-    they share kernels.
+    They are the same ones for all cases, so that cases of one function share kernels.
     """
     case = report.cases[number]
     every = [(d, a, v) for d in case.dtypes for a in case.axes for v in case.layouts]
     chosen = []
-    for n in range(start % STARTS, start % STARTS + count):
+    for n in range(first, first + count):
         dtype = case.dtypes[n % len(case.dtypes)]
         usual = _USUAL.get(dtype, "C")
         layout = usual if usual in case.layouts else case.layouts[0]
@@ -165,12 +163,12 @@ def parameters(reports, backend, first=0, count=1):
     """
     found = []
     cases = [(report, number) for report in reports for number in range(len(report.cases))]
-    for start, (report, number) in enumerate(cases):
+    for report, number in cases:
         case = report.cases[number]
         if backend not in case.backends:
             continue
         is_slow = case.is_huge and backend == "llvm"
-        some, others = variants(report, number, start + first, count)
+        some, others = variants(report, number, first, count)
         others = others if backend != "gpu" else []
         for variant, marked in (*((v, is_slow) for v in some), *((v, True) for v in others)):
             marks = [pytest.mark.slow] if marked and backend != "gpu" else []
