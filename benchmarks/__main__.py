@@ -6,15 +6,18 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import re
+import shlex
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.cases import CASES
 from benchmarks.cpu import Outcome, measure, prepare
-from benchmarks.measure import machine
+from benchmarks.measure import machine, versions
 from benchmarks.peers import NAMES, installed
-from benchmarks.report import chart, summary, svg, table
+from benchmarks.report import chart, page, summary, svg, table
 
 from axisfold.config import config
 
@@ -35,6 +38,7 @@ def _arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--no-check", action="store_true", help="do not check values")
     parser.add_argument("--json", type=Path, help="write the figures to a file")
     parser.add_argument("--peer-rates", type=Path, help="GB/s of other libraries, as JSON (gpu)")
+    parser.add_argument("--markdown", type=Path, help="write a page with the table to a file")
     parser.add_argument("--svg", type=Path, help="write the chart to a file")
     return parser.parse_args(given)
 
@@ -53,8 +57,13 @@ def main(given: list[str]) -> int:
     prepare(options.threads)
     wanted = tuple(n for n in options.peers.split(",") if n in NAMES)
     peers = installed(options.threads, wanted)
-    print(f"{machine()}; threads {options.threads}; scale {options.scale}")
-    print(f"command: python -m benchmarks {' '.join(given)}\n")
+    about = (
+        f"{machine()}; threads {options.threads}; scale {options.scale}",
+        versions(tuple(peers)),
+        f"{datetime.now(UTC):%Y-%m-%d}",
+        f"command: `python -m benchmarks {shlex.join(given)}`",
+    )
+    print("\n".join(about), end="\n\n")
     outcomes: list[Outcome] = []
     for case in CASES:
         if case.group not in options.group.split(",") or not re.search(options.only, case.name):
@@ -70,6 +79,9 @@ def main(given: list[str]) -> int:
         options.json.write_text(json.dumps([o.as_json() for o in outcomes], indent=1) + "\n")
     if options.svg:
         options.svg.write_text(svg(outcomes))
+    if options.markdown:
+        near = options.svg and os.path.relpath(options.svg, options.markdown.parent)
+        options.markdown.write_text(page(outcomes, about, near or ""))
     return int(any("axisfold" in o.wrong for o in outcomes))
 
 

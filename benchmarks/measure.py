@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import platform
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import llvmlite
@@ -48,3 +49,8 @@ def machine() -> str:
         cpu = names[0].split(":", 1)[1].strip() if names else cpu
     versions = f"python {platform.python_version()}, numpy {np.__version__}"
     return f"{cpu}; {versions}, llvmlite {llvmlite.__version__}, axisfold {axisfold.__version__}"
+
+
+def versions(names: Sequence[str]) -> str:
+    """Return the versions of libraries in one line."""
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)

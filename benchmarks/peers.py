@@ -8,6 +8,7 @@ of the inputs and the axis.
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -169,9 +170,15 @@ def _numba(threads: int) -> Peer:
     return Peer(lambda x: x, kernels.OPERATIONS)
 
 
+def _halide(threads: int) -> Peer:
+    os.environ["HL_NUM_THREADS"] = str(threads)
+    kernels = importlib.import_module("benchmarks.halide_kernels")
+    return Peer(lambda x: x, kernels.OPERATIONS)
+
+
 _PEERS: Final[dict[str, Callable[[int], Peer]]] = {
     "numpy": _numpy, "bottleneck": _bottleneck, "numexpr": _numexpr, "numba": _numba,
-    "torch": _torch, "jax": _jax,
+    "torch": _torch, "jax": _jax, "halide": _halide,
 }  # fmt: skip
 NAMES: Final = tuple(_PEERS)
 

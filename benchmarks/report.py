@@ -13,7 +13,7 @@ from benchmarks.peers import NAMES
 
 _BAR: Final = 40
 _COLOURS: Final = (
-    "#c0392b", "#2c3e50", "#16a085", "#8e44ad", "#f39c12", "#2980b9", "#7f8c8d",
+    "#c0392b", "#2c3e50", "#16a085", "#8e44ad", "#f39c12", "#2980b9", "#7f8c8d", "#27ae60",
 )  # fmt: skip
 
 
@@ -121,3 +121,34 @@ def summary(outcomes: Sequence[Outcome]) -> str:
         return ""
     own = math.exp(sum(math.log(o.share(OURS)) for o in chosen) / len(chosen))
     return f"Geometric mean of the share of the limit over {len(chosen)} cases: {own:.2f}"
+
+
+_ABOUT: Final = (
+    "Each library folds the same arrays in one process, in turn, and its best time of all rounds "
+    "counts. The limit is a sweep that only reads the same bytes with as many threads, measured "
+    "in every round. Results that are not right to a few units in the last place of the elements' "
+    "dtype are marked. This page is written by the command below."
+)
+
+
+def page(outcomes: Sequence[Outcome], about: Sequence[str], image: str) -> str:
+    """Return the page of the documentation: what was measured where, table, chart and means.
+
+    Parameters
+    ----------
+    outcomes
+        What was measured.
+    about
+        Lines on the machine, the versions, the date and the command.
+    image
+        Where the page finds the chart; "" for none.
+    """
+    parts = [
+        "# Performance on CPUs",
+        _ABOUT,
+        "\n".join(f"- {line}" for line in about),
+        summary(outcomes) + ".",
+        *([f"![Share of the limit for each case and library]({image})"] if image else []),
+        table(outcomes),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
