@@ -25,7 +25,7 @@ from axisfold.ir.stmt import Kernel
 from axisfold.plan.canonical import Inner, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.planner import HOST, Plan, plan
-from axisfold.plan.sizes_cpu import cpu_sizes, cpu_width
+from axisfold.plan.sizes_cpu import cpu_sizes, cpu_width, with_streams
 from axisfold.plan.sizes_gpu import Inputs, classify, with_lanes
 from axisfold.target import Target
 from axisfold.tensor.float8 import Float8, element_of, value_dtype
@@ -156,7 +156,12 @@ def plan_fold(
         problem = with_lanes(problem, kind, gpu.axis_lanes)
     else:
         sizes = cpu_sizes(problem, kind)
-        width = 0 if traced.is_spread else cpu_width(problem, kind, steps)
+        if not traced.is_spread:
+            width = cpu_width(problem, kind, steps)
+        if kind == "reduced" and not (width or ordered or traced.tile_passes or traced.is_spread):
+            streams = with_streams(problem)
+            if streams is not None:
+                problem, sizes = streams, (sizes[0], "streams")
     layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu, width)
     if traced.is_spread:
         reduced = frozenset()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr
 from axisfold.plan.canonical import Inner
+from axisfold.plan.sizes_cpu import ROW_STREAMS
 from axisfold.plan.sizes_gpu import GpuClass
 from axisfold.tensor.tensor import Tensor
 
@@ -49,6 +50,8 @@ class LayoutClass:
         """Return for each axis its constant extent, 0 where it is an argument."""
         known = self.gpu.fixed if self.gpu is not None else ()
         rank = self.kept + self.reduced
+        if self.outputs == "streams":
+            return (ROW_STREAMS, *(0,) * (rank - 1))
         if self.width:
             return tuple(self.width if axis == self.innermost else 0 for axis in range(rank))
         return (*(0,) * (rank - len(known)), *known)

@@ -151,6 +151,14 @@ RULES: Final = (
         parameters={"chunk": _CHUNKS, "chunk_rows": _CHUNK_ROWS, "vectors": _FEW},
     ),
     Rule(
+        "row_streams",
+        lambda c, t: _is_row(c, t) and c.outputs == "streams",
+        "the folded axis is contiguous and there are many rows: they are cut into a few runs, of "
+        "which one row each is folded at a time, because one stream of loads does not reach the "
+        "speed of memory",
+        rows.row_streams,
+    ),
+    Rule(
         "row",
         _is_row,
         "the folded axis is contiguous: a few rows are folded at a time, each by vectors of "

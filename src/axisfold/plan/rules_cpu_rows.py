@@ -7,7 +7,14 @@ from typing import Any, Final
 
 from axisfold.ir import build
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_cpu import accumulators, first, fold_by_lanes, lanes, pass_lanes, share
+from axisfold.plan.schedules_cpu import (
+    accumulators,
+    first,
+    fold_by_lanes,
+    lanes,
+    pass_lanes,
+    share,
+)
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -109,6 +116,29 @@ def tiled_rows(
     for head in graph.tile_heads:
         s[head].compute_at(state, run)
         s[head].unroll(s[head].op.axis[row])
+
+
+def row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """One row of each of the runs that the rows are cut into, all at once."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    run, row = result.op.axis
+    result.reorder(row, run)
+    result.unroll(run)
+    loop = share(result, [row])
+    state.compute_at(result, loop)
+    _, lane = state.split(state.op.reduce_axis[-1], factor=lanes(traced.combiner, target))
+    partial: Any = s.rfactor(graph.state, lane, factor_axis=-1)
+    inner = s[first(partial)]
+    inner.compute_at(result, loop)
+    run, row, lane = inner.op.axis
+    inner.reorder(*inner.op.reduce_axis, row, run, lane)
+    inner.unroll(run)
+    inner.vectorize(lane)
+    run, row = state.op.axis
+    lane = state.op.reduce_axis[0]
+    state.reorder(row, lane, run)
+    state.unroll(lane)
+    state.vectorize(run)
 
 
 def tiled_row(

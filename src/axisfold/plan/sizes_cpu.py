@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from axisfold.plan.canonical import Inner, Problem
+from axisfold.plan.canonical import Inner, LoopAxis, Problem
 
 # Rows with this many elements are shared by threads, in chunks that several streams read.
 LONG_ROW: Final = 1 << 18
+# Places of memory that rows are read at, where there are at least so many of them.
+ROW_STREAMS: Final = 8
+MANY_ROWS: Final = 1 << 10
 # Up to here rows are folded by a short loop around each vector of columns.
 SHALLOW: Final = 16
 # With at least this many rows, parts of the rows are worth a fold of their own.
@@ -68,3 +72,15 @@ def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
     size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
     is_run = all(o == inner.extent * i for o, i in zip(outer.strides, inner.strides, strict=True))
     return inner.extent if is_run and inner.extent <= THIN and size >= LARGE else 0
+
+
+def with_streams(problem: Problem) -> Problem | None:
+    """Return the problem with its many rows as a few runs of them; None where they stay one."""
+    if len(problem.kept) != 1 or problem.reduced[-1].extent >= LONG_ROW:
+        return None
+    (rows,) = problem.kept
+    if rows.extent < MANY_ROWS or rows.extent % ROW_STREAMS:
+        return None
+    run = rows.extent // ROW_STREAMS
+    outer = LoopAxis(ROW_STREAMS, tuple(s * run for s in rows.strides))
+    return replace(problem, kept=(outer, replace(rows, extent=run)))

@@ -202,6 +202,7 @@ EXAMPLES = {
     "full": (ArraySpec((9999,), "float64"), "sum", None),
     "row": (ArraySpec((99, 777), "float32"), "max", 1),
     "shallow_column": (ArraySpec((7, 999), "float32"), "sum", 0),
+    "short_row": (ArraySpec((11000, 3), "float32"), "sum", 1),
     "few_columns": (ArraySpec((11000, 3), "float32"), "sum", 0),
     "column_parts": (ArraySpec((2500, 33), "float32"), "sum", 0),
     "column": (ArraySpec((1000, 1500), "float32"), "sum", 0),
