@@ -13,7 +13,7 @@ from torch.autograd import gradcheck, gradgradcheck
 import axisfold
 from axisfold import Reducer, te
 from axisfold.api.gradients.differentiate import derivative, evaluate
-from axisfold.api.gradients.torch_op import TorchLibrary
+from axisfold.api.gradients.torch_derivatives import TorchLibrary
 from axisfold.ir.expr import Var
 
 ADD = {"combine": lambda a, b: a.s + b.s}
