@@ -244,7 +244,8 @@ def test_dtypes_asked_for():
     )  # fmt: skip
     refused(
         lambda: af.sum(X * 1j, dtype="float64"), ExpressionError,
-        "a complex value has no form of dtype float64. Use te.real, te.imag or te.abs. "
+        "a complex value has no form of dtype float64. "
+        "Use a complex dtype, or real parts: x.real of an array, te.real of a value. "
         "[axisfold-E232]",
     )  # fmt: skip
 

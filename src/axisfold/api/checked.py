@@ -6,11 +6,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from axisfold.errors import ArgumentError, ArgumentTypeError
+
+_MOST_ELEMENTS: Final = 2**63 - 1
 
 
 def checked_keepdims(function: str, value: Any) -> bool:
@@ -40,7 +42,7 @@ def checked_truth(function: str, name: str, value: Any) -> bool:
 
 
 def checked_min_count(function: str, value: Any) -> int:
-    """Return a number of elements.
+    """Return a number of elements; no array has more than an int64 counts.
 
     Raises
     ------
@@ -50,7 +52,7 @@ def checked_min_count(function: str, value: Any) -> int:
     try:
         if isinstance(value, bool):
             raise TypeError
-        return max(operator.index(value), 0)
+        return min(max(operator.index(value), 0), _MOST_ELEMENTS)
     except TypeError:
         raise ArgumentTypeError(
             f"{function}: min_count={value!r} is no number of elements.",

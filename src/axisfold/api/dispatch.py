@@ -174,7 +174,7 @@ def _check_initial(request: Request) -> None:
             if request.has_initial:
                 return
             raise ArgumentError(
-                f"{item.row.name} has no value where where= passes over all elements.",
+                f"{item.row.name} has no value if where= passes over all elements of a result.",
                 code="A344",
                 hint="Give one with initial=.",
             )

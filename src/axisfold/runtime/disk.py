@@ -15,7 +15,7 @@ from typing import Final
 
 from axisfold.config import config
 
-MAGIC: Final = b"axisfold entry 2"
+MAGIC: Final = b"axisfold entry 3"
 # Magic, length of what follows the header, and its checksum.
 _HEADER: Final = struct.Struct("<16sQ32s")
 _SUFFIX: Final = ".entry"
@@ -44,7 +44,7 @@ class DiskCache:
             data = path.read_bytes()
         except OSError:
             return None
-        entry = unpack(data)
+        entry = unpack(key, data)
         if entry is not None:
             with contextlib.suppress(OSError):
                 os.utime(path)  # so that entries in use are removed last
@@ -57,7 +57,7 @@ class DiskCache:
             handle, name = tempfile.mkstemp(dir=self.folder, prefix="write-", suffix=".part")
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(pack(entry))
+                    file.write(pack(key, entry))
                 os.replace(name, self._path(key))
             except BaseException:
                 with contextlib.suppress(OSError):
@@ -94,19 +94,24 @@ def _is_stale(modified: float) -> bool:
     return time.time() - modified > _STALE_SECONDS
 
 
-def pack(entry: bytes) -> bytes:
+def pack(key: str, entry: bytes) -> bytes:
     """Return the bytes of a file: a header and the entry."""
-    return _HEADER.pack(MAGIC, len(entry), hashlib.sha256(entry).digest()) + entry
+    return _HEADER.pack(MAGIC, len(entry), _checksum(key, entry)) + entry
 
 
-def unpack(data: bytes) -> bytes | None:
-    """Return the entry of a file, or None if the file is cut off, changed or not ours."""
+def _checksum(key: str, entry: bytes) -> bytes:
+    """Return what differs for another entry, and for this one under another name."""
+    return hashlib.sha256(key.encode() + b"\0" + entry).digest()
+
+
+def unpack(key: str, data: bytes) -> bytes | None:
+    """Return the entry of a file, or None if it is cut off, changed, another's or not ours."""
     if len(data) < _HEADER.size:
         return None
     magic, length, checksum = _HEADER.unpack_from(data)
     entry = data[_HEADER.size :]
     is_whole = magic == MAGIC and length == len(entry)
-    return entry if is_whole and hashlib.sha256(entry).digest() == checksum else None
+    return entry if is_whole and _checksum(key, entry) == checksum else None
 
 
 def shared_cache(kind: str) -> DiskCache | None:

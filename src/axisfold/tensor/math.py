@@ -219,7 +219,7 @@ def cast(dtype: Any, x: Any) -> Any:
         raise ExpressionError(
             f"a complex value has no form of dtype {target}.",
             code="E232",
-            hint="Use te.real, te.imag or te.abs.",
+            hint="Use a complex dtype, or real parts: x.real of an array, te.real of a value.",
         )
     if target.is_complex:
         return Form(target).coerce(x)

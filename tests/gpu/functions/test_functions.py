@@ -203,7 +203,7 @@ def test_current_stream():
     axisfold.sum(x)  # compiles
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
-        torch.cuda._sleep(50_000_000)
+        torch.cuda._sleep(1_000_000_000)
         y = x * 2
         total = axisfold.sum(y)
         assert not side.query()  # nothing waited

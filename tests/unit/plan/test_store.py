@@ -80,6 +80,19 @@ def test_entries_of_others_are_misses(written, monkeypatch, entry):
     assert len(written) == 2
 
 
+@pytest.mark.parametrize("kind", ["plans", "cpu"])
+def test_entries_under_the_names_of_others_are_misses(written, monkeypatch, kind):
+    for axis in (0, 1):
+        af.sum(X, axis=axis)
+    files = sorted((config.cache_dir / kind).iterdir())
+    data = [file.read_bytes() for file in files]
+    for file, other in zip(files, [*data[1:], data[0]], strict=True):
+        file.write_bytes(other)
+    anew(monkeypatch)
+    for axis in (0, 1):
+        np.testing.assert_allclose(af.sum(X, axis=axis), X.sum(axis=axis))
+
+
 def test_code_that_is_gone_is_made_again(written, monkeypatch):
     af.sum(X, axis=1)
     for file in (config.cache_dir / "cpu").iterdir():

@@ -114,7 +114,7 @@ def test_a_full_disk_is_no_error(folder, monkeypatch):
 
 
 def test_the_least_recently_used_entries_go_first(tmp_path):
-    cache = DiskCache(tmp_path, limit_bytes=10 * len(pack(b"x" * 100)))
+    cache = DiskCache(tmp_path, limit_bytes=10 * len(pack("key0", b"x" * 100)))
     for n in range(10):
         cache.put(f"key{n}", b"x" * 100)
         os.utime(tmp_path / f"key{n}.entry", (n, n))
@@ -131,7 +131,8 @@ def test_the_least_recently_used_entries_go_first(tmp_path):
 
 def test_entries_of_any_bytes():
     for entry in (b"", b"\0", os.urandom(1000)):
-        assert unpack(pack(entry)) == entry
+        assert unpack("key", pack("key", entry)) == entry
+        assert unpack("another", pack("key", entry)) is None
 
 
 WRITER = """
@@ -155,7 +156,7 @@ def test_processes_share_a_folder(tmp_path):
     assert [writer.wait() for writer in writers] == [0] * 4
     assert not list(tmp_path.glob("*.part"))
     for file in tmp_path.glob("*.entry"):
-        assert set(unpack(file.read_bytes())) == {int(file.stem)}
+        assert set(unpack(file.stem, file.read_bytes())) == {int(file.stem)}
 
 
 def python_path():
