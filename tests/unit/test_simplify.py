@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 
 import pytest
 
@@ -296,13 +296,15 @@ def test_unchanged_truth_constants():
     assert simplify(TRUE) is TRUE
 
 
-def test_deep_expressions():
+def test_deep_expressions(monkeypatch):
+    rules, applied = sys.modules["axisfold.analysis.simplify"], []
+    apply = rules._apply
+    monkeypatch.setattr(rules, "_apply", lambda node, env: applied.append(node) or apply(node, env))
     total: Expr = x
     for step in range(5000):
         total = total + (y if step % 2 else outer * 3)
-    start = time.process_time()
     assert simplify(total) == x + outer * 7500 + y * 2500
-    assert time.process_time() - start < 1
+    assert len(applied) < 20_000  # 7,504 different nodes: each is met a few times, not once a step
     both: Expr = free < n
     for step in range(2000):
         both = Binary("and", both, Compare("lt", x, const(16 + step)))

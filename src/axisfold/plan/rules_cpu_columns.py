@@ -75,22 +75,24 @@ def column_parts(
     tile_bytes: int = TILE_BYTES,
     streams: int = STREAMS,
 ) -> None:
-    """Tiles of columns and parts of the rows, which threads share; then the parts are folded."""
+    """One tile of columns after the other: threads share parts of its rows, which are then folded.
+
+    So no more than the states of one tile, for each part, are in memory.
+    """
     result, state = s[graph.results[0]], s[graph.state[0]]
     width = lanes(traced.combiner, target)
     run, _ = state.split(state.op.reduce_axis[-1], nparts=parts * streams)
     part, _ = state.split(run, factor=streams)
     partial: Any = s.rfactor(graph.state, part)
     stage = s[first(partial)]
+    tile, inner = result.split(result.op.axis[-1], factor=_tile(traced, target, tile_bytes))
+    stage.compute_at(result, tile)
     part, *kept = stage.op.axis
     *others, row, rest = stage.op.reduce_axis
-    tile, inner = stage.split(kept[-1], factor=_tile(traced, target, tile_bytes))
-    stage.reorder(part, *kept[:-1], tile, *others, rest, inner, row)
-    _stream_rows(stage, inner, row, [*others, rest], width)
+    stage.reorder(part, *kept[:-1], *others, rest, kept[-1], row)
+    _stream_rows(stage, kept[-1], row, [*others, rest], width)
     stage.parallel(part)
-    *others, last = result.op.axis
-    outer = _by_vectors(result, last, 4 * width, width)
-    _few_rows(result, state, share(result, [*others, outer]), width)
+    _few_rows(result, state, _by_vectors(result, inner, 4 * width, width), width)
 
 
 def shallow_column(
