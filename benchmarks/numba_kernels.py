@@ -16,13 +16,15 @@ fast = njit(parallel=True, fastmath=True, nogil=True)
 strict = njit(parallel=True, nogil=True)
 
 
-def _full(start: str, step: str, merge: str, finish: str = "t") -> Callable[..., Any]:
+def _full(
+    start: str, step: str, merge: str, finish: str = "t", kind: str = "np.float64"
+) -> Callable[..., Any]:
     """Return a fold of a flat array by chunks; the texts are expressions."""
     text = f"""
 def kernel(x):
     n = x.size
     chunks = (n + {CHUNK} - 1) // {CHUNK}
-    parts = np.empty(chunks, np.float64)
+    parts = np.empty(chunks, {kind})
     for c in prange(chunks):
         t = {start}
         for i in range(c * {CHUNK}, min(n, (c + 1) * {CHUNK})):
@@ -314,6 +316,7 @@ def _count_bytes(x):
 
 _sum = _full("np.float32(0)", "t + v", "t + p")
 _double = _full("np.float64(0)", "t + v", "t + p")
+_complex = _full("np.complex64(0)", "t + v", "t + p", kind="np.complex128")
 
 
 @njit(parallel=True, nogil=True)
@@ -355,6 +358,8 @@ def _sums(x: Any, axis: Any) -> Any:
         flat = flat.reshape(-1)
         if x.dtype.kind in "iu":
             return _total(flat)
+        if x.dtype.kind == "c":
+            return _complex(flat)
         return _sum(flat) if x.dtype == np.float32 else _double(flat)
     if x.ndim != 2 or x.dtype.kind != "f":
         raise NotImplementedError
