@@ -123,6 +123,12 @@ def test_refused(make, code, text):
         assert str(caught.value).startswith(text)
 
 
+def test_an_output_that_repeats_elements():
+    with pytest.raises(ArgumentError) as caught:
+        axisfold.sum(torch.ones(3, 4), axis=0, out=torch.zeros(1).expand(4))
+    assert caught.value.code == "A359"
+
+
 def test_tensors_and_arrays_do_not_mix():
     with pytest.raises(ArgumentError) as caught:
         axisfold.fold((torch.ones(3), np.ones(3)), axisfold.Reducer(

@@ -243,6 +243,14 @@ def _checked(
         raise ArgumentError(
             f"{label} is read-only.", code="A354", hint="Give an array that can be written."
         )
+    if owner.NAME != "numpy" and any(
+        step == 0 and extent > 1 for extent, step in zip(v.shape, v.strides, strict=True)
+    ):
+        raise ArgumentError(
+            f"{label} has several elements in one place of memory.",
+            code="A359",
+            hint="Give an array of its own memory, as by out.clone().",
+        )
     if v.shape != form.shape:
         raise ShapeError(
             f"{label} has shape {v.shape}, but the result has shape {form.shape}.",

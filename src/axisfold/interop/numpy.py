@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from axisfold.dtypes import DType
-from axisfold.errors import ArgumentError
+from axisfold.errors import ArgumentError, ArgumentTypeError
 from axisfold.interop.dtypes import name_of
 from axisfold.interop.views import HOST, Form, Maker, View
 from axisfold.tensor.float8 import element_of
@@ -72,7 +72,9 @@ def resolved(label: str, value: Any) -> Array:
     Raises
     ------
     ArgumentError
-        ``A304``: the value is no array; ``A309``: it is a masked array.
+        ``A304``: nested lists make no array; ``A309``: the value is a masked array.
+    ArgumentTypeError
+        ``A317``: it is no array.
     DTypeError
         ``D101``: elements are no numbers.
     """
@@ -90,6 +92,13 @@ def resolved(label: str, value: Any) -> Array:
             code="A304",
             hint="Pass a NumPy array or nested lists of numbers.",
         ) from error
+    is_one_object = array.dtype == object and array.ndim == 0
+    if is_one_object and not isinstance(value, (np.ndarray, np.generic, int)):
+        raise ArgumentTypeError(
+            f"{label} is a {type(value).__name__}, which is no array.",
+            code="A317",
+            hint="Pass an array, a number or nested lists of numbers.",
+        )
     element_of(array.dtype)
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
