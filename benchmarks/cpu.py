@@ -99,7 +99,7 @@ def _warmed(
         start = time.perf_counter()
         try:
             result = rival()
-        except Exception:
+        except Exception:  # libraries have errors of their own, such as those of Numba's types
             if name == OURS:
                 raise
             continue

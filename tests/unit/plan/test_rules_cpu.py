@@ -3,11 +3,29 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import axisfold
+from axisfold.api import launches
+from axisfold.ir import build
+from axisfold.ir.stmt import Allocate
+from axisfold.ir.walk import post_order
 from axisfold.plan import planner, rules_cpu
+
+
+@pytest.fixture
+def plans(monkeypatch):
+    """The plans of the calls in a test, none of which is known from before."""
+    used, real = [], planner.plan
+    monkeypatch.setattr(
+        "axisfold.api.fold.plan", lambda *a, **k: used.append(real(*a, **k)) or used[-1]
+    )
+    launches.forget()
+    return used
+
 
 LONG = (1 << 18) + 77
 
@@ -108,14 +126,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "x", "axis", "rule"), CASES, ids=lambda v: str(v)[:12])
-def test_a_rule_is_reached_and_right(monkeypatch, name, x, axis, rule):
-    used = []
-    real = planner.plan
-    monkeypatch.setattr(
-        "axisfold.api.fold.plan", lambda *a, **k: used.append(real(*a, **k)) or used[-1]
-    )
+def test_a_rule_is_reached_and_right(plans, name, x, axis, rule):
     found = getattr(axisfold, name)(x, axis=axis, keepdims=True)
-    assert [p.rule.name for p in used] in ([rule], [])
+    assert [p.rule.name for p in plans] == [rule]
     wide = x.astype({"f": "float64", "c": "complex128"}.get(x.dtype.kind, x.dtype))
     if name == "norm":
         wanted = np.linalg.norm(wide, axis=axis, keepdims=True)
@@ -129,6 +142,15 @@ def test_a_rule_is_reached_and_right(monkeypatch, name, x, axis, rule):
         assert (np.isnan(found) == np.isnan(wanted)).all()
     else:
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_parts_of_columns_hold_one_tile(plans):
+    axisfold.sum(np.ones((2100, 20_000), "float32"), axis=0)
+    (plan,) = plans
+    assert plan.rule.name == "column_parts"
+    held = [n.buffer for n in post_order(plan.compiled.device.body) if isinstance(n, Allocate)]
+    sizes = [math.prod(map(build.as_int, b.allocated_extents)) * b.dtype.itemsize for b in held]
+    assert 0 < sum(sizes) < (1 << 20) + (1 << 12)
 
 
 def test_every_rule_is_tested():
