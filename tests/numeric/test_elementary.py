@@ -61,11 +61,16 @@ def compiled(name, dtype, lanes=8, machine=""):
     return call
 
 
+def defined(name, x):
+    """Return the arguments that a function says something of."""
+    return x[~(x > 0)] if name == "exp_nonpositive" else x
+
+
 def check_float32(name, patterns, functions):
     """Compare functions of float32 with NumPy's in float64, which are right to 2**-28 of them."""
-    x = patterns.astype(np.uint32).view(np.float32)
+    x = defined(name, patterns.astype(np.uint32).view(np.float32))
     with np.errstate(all="ignore"):
-        wanted = getattr(np, name)(x.astype(np.float64))
+        wanted = getattr(np, name.removesuffix("_nonpositive"))(x.astype(np.float64))
         single = wanted.astype(np.float32)
         ulp = np.ldexp(1.0, np.maximum(np.frexp(wanted)[1] - 24, -149))
     for function in functions:
@@ -110,6 +115,7 @@ def test_every_float32(name):
 
 def check_float64(name, x, functions):
     """Compare functions of float64 with exact arithmetic."""
+    x = defined(name, x)
     wanted = [exact.function(name, v) for v in x.tolist()]
     for function in functions:
         for value, result, expected in zip(x, function(x).tolist(), wanted, strict=True):
@@ -139,6 +145,7 @@ def test_all_lanes_and_scalars_get_the_same_bits(name, dtype):
     rng = np.random.default_rng(dtype.bits)
     with np.errstate(over="ignore"):
         x = np.concatenate([rng.normal(0, 3, 5000), points64(rng)]).astype(dtype.stored)
+    x = defined(name, x)
     bits = []
     for lanes in (1, 3, 16):
         found = compiled(name, dtype, lanes)(x)

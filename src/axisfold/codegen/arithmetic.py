@@ -20,7 +20,7 @@ _UNSIGNED_DIVISION: Final = {
     "floormod": "remainder", "truncmod": "remainder",
 }  # fmt: skip
 # Functions of the maths library that are not called as in the IR.
-_MATHS: Final = {"abs": "fabs", "round": "rint", "power": "pow"}
+_MATHS: Final = {"abs": "fabs", "round": "rint", "power": "pow", "exp_nonpositive": "exp"}
 
 
 class Functions(Protocol):

@@ -43,6 +43,7 @@ def _unary(name: str, meaning: str) -> Any:
 
 
 exp = _unary("exp", "e**x")
+exp_nonpositive = _unary("exp_nonpositive", "e**x of x <= 0, in fewer steps; else any number")
 exp2 = _unary("exp2", "2**x")
 expm1 = _unary("expm1", "e**x - 1 without cancellation")
 log = _unary("log", "Natural logarithm")

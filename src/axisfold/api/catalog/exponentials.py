@@ -23,7 +23,7 @@ _LOG2_E = math.log2(math.e)
 
 def _scale(a: Any, m: Any) -> Any:
     """``exp(a - m)`` for a <= m, and 1 where both are the same infinity."""
-    return te.select(a.equal(m), 1.0, te.exp(a - m))
+    return te.select(a.equal(m), 1.0, te.exp_nonpositive(a - m))
 
 
 def _merge(a: Any, b: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _plain(x: Any, origin: Any) -> Any:
     """``exp(x - origin)``, up to the rounding of the difference."""
     if x.dtype.is_half:
         return te.exp2((_narrow(x) - origin) * _LOG2_E)
-    return te.exp(_narrow(x) - origin)
+    return te.exp_nonpositive(_narrow(x) - origin)
 
 
 def _exact(x: Any, origin: Any) -> Any:
@@ -65,7 +65,7 @@ def _exact(x: Any, origin: Any) -> Any:
     if x.dtype != FLOAT32:
         return _plain(x, origin)
     difference, rest = two_sum(x, origin * -1.0)
-    power = te.exp(difference)
+    power = te.exp_nonpositive(difference)
     return power + power * te.select(rest.equal(rest), rest, 0.0)
 
 
@@ -147,10 +147,10 @@ def _share(x: Any, r: Any) -> Any:
         near = te.cast(FLOAT32, r.log)
         difference, rest = two_sum(x, near * -1.0)
         rest = te.select(rest.equal(rest), rest, 0.0) - te.cast(FLOAT32, r.log - near)
-        power = te.exp(difference)
+        power = te.exp_nonpositive(difference)
         return power + power * rest
     wide = te.cast(FLOAT64, x)
-    power = te.exp(wide - r.m)
+    power = te.exp_nonpositive(wide - r.m)
     # The difference of float64 numbers is rounded; exp would make much of that.
     _, rest = two_sum(wide, r.m * -1.0)
     return te.select(rest.equal(rest), power + power * rest, power) / r.total

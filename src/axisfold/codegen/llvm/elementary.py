@@ -71,6 +71,25 @@ def _reduced(f: Lanes, x: str, shifted: str) -> tuple[str, str, str, str]:
     return n, high, low, f.add(high, low)
 
 
+def _exp_nonpositive(f: Lanes, x: str) -> str:
+    """e**x as :func:`_exp` has it, 2**lift · 2**n · (2**-lift + 2**-lift (r + r² P(r))).
+
+    For x <= 0, and so n <= 0, n + lift is the exponent of a normal number, and the one product with
+    it rounds subnormal results.  r is rounded, to 1/4 of the last place as the inner parenthesis.
+    """
+    c = _COEFFICIENTS[f.dtype.bits]
+    x = f.clamped(x, _REACH[f.dtype.bits][0])
+    lift = {32: 64, 64: 512}[f.dtype.bits]
+    shifter = f.shifter + f.bias + lift
+    shifted = f.muladd(x, f.const(c.per_ln2), f.const(shifter))
+    n = f.sub(shifted, f.const(shifter))
+    r = f.muladd(n, f.const(-c.ln2[1]), f.muladd(n, f.const(-c.ln2[0]), x))
+    part = f.muladd(f.horner(r, c.exp), f.mul(r, r), r)
+    unit = f.const(2.0**-lift)
+    power = f.of_bits(f.integer("shl", f.bits(shifted), f.mantissa_bits))
+    return f.mul(f.muladd(part, unit, unit), power)
+
+
 def _exp2(f: Lanes, x: str) -> str:
     """2**x = 2**n · 2**r for x = n + r, |r| <= 1/2, which is exact.
 
@@ -239,6 +258,6 @@ def _log10(f: Lanes, x: str) -> str:
 
 
 ELEMENTARY: Final[dict[str, Callable[[Lanes, str], str]]] = {
-    "exp": _exp, "exp2": _exp2, "expm1": _expm1, "tanh": _tanh,
+    "exp": _exp, "exp_nonpositive": _exp_nonpositive, "exp2": _exp2, "expm1": _expm1, "tanh": _tanh,
     "log": _log, "log2": _log2, "log10": _log10, "log1p": _log1p,
 }  # fmt: skip

@@ -61,10 +61,11 @@ class Lanes:
 
     def polynomial(self, x: str, square: str, coefficients: Sequence[float]) -> str:
         """Append a polynomial, lowest power first: even and odd powers side by side (Horner)."""
-        even, odd = (self._horner(square, coefficients[n::2]) for n in (0, 1))
+        even, odd = (self.horner(square, coefficients[n::2]) for n in (0, 1))
         return self.muladd(odd, x, even)
 
-    def _horner(self, x: str, coefficients: Sequence[float]) -> str:
+    def horner(self, x: str, coefficients: Sequence[float]) -> str:
+        """Append a polynomial, lowest power first, by as few operations as there are."""
         result = self.const(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             result = self.muladd(result, x, self.const(coefficient))
