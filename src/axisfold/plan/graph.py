@@ -51,7 +51,7 @@ class LayoutClass:
         known = self.gpu.fixed if self.gpu is not None else ()
         rank = self.kept + self.reduced
         if self.outputs == "streams":
-            return (ROW_STREAMS, *(0,) * (rank - 1))
+            return (0, ROW_STREAMS, *(0,) * (rank - 2))
         if self.width:
             return tuple(self.width if axis == self.innermost else 0 for axis in range(rank))
         return (*(0,) * (rank - len(known)), *known)

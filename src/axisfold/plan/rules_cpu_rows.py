@@ -15,6 +15,7 @@ from axisfold.plan.schedules_cpu import (
     pass_lanes,
     share,
 )
+from axisfold.plan.sizes_cpu import ROW_STREAMS
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -119,24 +120,28 @@ def tiled_rows(
 
 
 def row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
-    """One row of each of the runs that the rows are cut into, all at once."""
+    """One row of each of the runs of a block of rows, all at once."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    run, row = result.op.axis
-    result.reorder(row, run)
+    width = lanes(traced.combiner, target)
+    block, run, row = result.op.axis
+    result.reorder(block, row, run)
     result.unroll(run)
-    loop = share(result, [row])
-    state.compute_at(result, loop)
-    _, lane = state.split(state.op.reduce_axis[-1], factor=lanes(traced.combiner, target))
+    share(result, [block])
+    state.compute_at(result, row)
+    _, lane = state.split(state.op.reduce_axis[-1], factor=width)
     partial: Any = s.rfactor(graph.state, lane, factor_axis=-1)
     inner = s[first(partial)]
-    inner.compute_at(result, loop)
-    run, row, lane = inner.op.axis
-    inner.reorder(*inner.op.reduce_axis, row, run, lane)
+    inner.compute_at(result, row)
+    block, run, inner_row, lane = inner.op.axis
+    inner.reorder(block, *inner.op.reduce_axis, inner_row, run, lane)
     inner.unroll(run)
     inner.vectorize(lane)
-    run, row = state.op.axis
+    # As many rows as vectors have lanes: these are then whole vectors, turned in registers.
+    block, run, row = state.op.axis
+    group, run = state.split(run, factor=min(width, ROW_STREAMS))
     lane = state.op.reduce_axis[0]
-    state.reorder(row, lane, run)
+    state.reorder(block, row, group, lane, run)
+    state.unroll(group)
     state.unroll(lane)
     state.vectorize(run)
 

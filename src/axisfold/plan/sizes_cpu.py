@@ -12,9 +12,11 @@ from axisfold.plan.canonical import Inner, LoopAxis, Problem
 
 # Rows with this many elements are shared by threads, in chunks that several streams read.
 LONG_ROW: Final = 1 << 18
-# Places of memory that rows are read at, where there are at least so many of them.
+# Places of memory that rows are read at, where there are at least so many of them, and how far
+# these places are apart: much farther, and they are in each other's way in caches and in memory.
 ROW_STREAMS: Final = 8
 MANY_ROWS: Final = 1 << 10
+STREAM_BYTES: Final = 1 << 16
 # Up to here rows are folded by a short loop around each vector of columns.
 SHALLOW: Final = 16
 # With at least this many rows, parts of the rows are worth a fold of their own.
@@ -75,12 +77,21 @@ def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
 
 
 def with_streams(problem: Problem) -> Problem | None:
-    """Return the problem with its many rows as a few runs of them; None where they stay one."""
+    """Return the problem with its many rows in blocks of a few runs; None where they stay one.
+
+    Kept axes are then blocks, the runs of a block, and the rows of a run.
+    """
     if len(problem.kept) != 1 or problem.reduced[-1].extent >= LONG_ROW:
         return None
     (rows,) = problem.kept
     if rows.extent < MANY_ROWS or rows.extent % ROW_STREAMS:
         return None
-    run = rows.extent // ROW_STREAMS
-    outer = LoopAxis(ROW_STREAMS, tuple(s * run for s in rows.strides))
-    return replace(problem, kept=(outer, replace(rows, extent=run)))
+    each = rows.extent // ROW_STREAMS
+    most = min(STREAM_BYTES // max(*(abs(s) for s in rows.strides), 1), MANY_ROWS, each)
+    run = next((n for n in range(most, 1, -1) if each % n == 0), 1)
+    kept = (
+        LoopAxis(each // run, tuple(s * run * ROW_STREAMS for s in rows.strides)),
+        LoopAxis(ROW_STREAMS, tuple(s * run for s in rows.strides)),
+        replace(rows, extent=run),
+    )
+    return replace(problem, kept=kept)

@@ -13,7 +13,7 @@ from axisfold.codegen.llvm import emit_kernel
 from axisfold.dtypes import INT64
 from axisfold.ir import build
 from axisfold.ir.expr import Binary, Broadcast, Cast, Compare, Load, Ramp
-from axisfold.ir.stmt import Store
+from axisfold.ir.stmt import Allocate, Store
 
 LANES = 8
 NOTHING, READ_WRITE = 0, 3
@@ -118,8 +118,6 @@ def test_memory_of_one_thread_is_masked_too():
     T = buffer("T", "int32", LANES, scope="local")
     B = buffer("B", "int32", LANES)
     at = Ramp(index(0), index(1), LANES)
-    from axisfold.ir.stmt import Allocate
-
     ones = Broadcast(build.const(1, "int32"), LANES)
     twos = Broadcast(build.const(2, "int32"), LANES)
     body = build.seq(
@@ -130,6 +128,24 @@ def test_memory_of_one_thread_is_masked_too():
     found = np.zeros(LANES, "int32")
     run(kernel([B], [B], Allocate(T, body)), found)
     np.testing.assert_array_equal(found, [4, 4, 4, 2, 1, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("size", "first", "apart", "lanes"),
+    [
+        (32, 3, 4, 8), (32, 0, 8, 4), (64, 13, 4, 8), (16, 1, 2, 8), (17, 2, 2, 8), (30, 5, 8, 4),
+        (32, 6, 4, 4), (28, 1, 3, 8), (64, 7, 8, 8), (61, 4, 8, 8),
+    ],
+)  # fmt: skip
+def test_lanes_of_private_memory_come_out_of_whole_vectors(size, first, apart, lanes):
+    T, A = buffer("T", "int32", size, scope="local"), buffer("A", "int32", size)
+    B = buffer("B", "int32", lanes)
+    copy = [Store(T, index(i), Load(A, index(i))) for i in range(size)]
+    steps, at = (Ramp(index(n), index(by), lanes) for n, by in ((first, apart), (0, 1)))
+    source, found = np.arange(size, dtype="int32") * 3, np.zeros(lanes, "int32")
+    body = Allocate(T, build.seq(*copy, Store(B, at, Load(T, steps))))
+    run(kernel([A, B], [B], body), source, found)
+    np.testing.assert_array_equal(found, source[first::apart][:lanes])
 
 
 def test_the_text_uses_nothing_that_llvm_upgrades_with_a_warning(recwarn, capfd):

@@ -85,6 +85,14 @@ def strided(w: Writer, node: Load, pointer: str, offset: str, align: int) -> str
         return w.let(f"getelementptr i8, ptr {start}, i64 {step}") if step else start
 
     apart = _elements_apart(node, dtype.itemsize if buffer.unit == "byte" else 1)
+    around = _whole_vectors(node, apart)
+    if around is not None:
+        starts = [
+            w.let(f"getelementptr {unit}, ptr {pointer}, i64 {around.start + n * lanes}")
+            for n in range(apart)
+        ]
+        parts = [w.let(f"load {kind}, ptr {at}, align {align}") for at in starts]
+        return _every(w, kind, lanes, parts, around.early)
     if 2 <= apart <= min(lanes, MOST_APART) and math.gcd(lanes, _odd(apart)) == 1:
         size = dtype.itemsize
         starts = [place(0, step * lanes * size) for step in range(apart - 1)]
@@ -102,6 +110,44 @@ def _elements_apart(node: Load, size: int) -> int:
     """Return how many elements the lanes of a read are apart, 0 where that is no constant."""
     step = build.as_int(node.index.stride) if isinstance(node.index, Ramp) else None
     return step // size if step is not None and step > 0 and step % size == 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """Where whole vectors begin that a read takes its lanes from, and how far before it."""
+
+    start: int
+    early: int
+
+
+def _whole_vectors(node: Load, apart: int) -> _Around | None:
+    """Return the whole vectors around a read of private memory.
+
+    These are what the memory was written by, so that it never is memory but registers.  None if
+    places are not known, or a vector would reach past the end.
+    """
+    buffer, lanes = node.buffer, node.dtype.lanes
+    base = build.as_int(node.index.base) if isinstance(node.index, Ramp) else None
+    if base is None or not buffer.is_on_stack or buffer.unit == "byte":
+        return None
+    early = base % lanes
+    size = math.prod(build.as_int(e) or 0 for e in buffer.allocated_extents)
+    is_power = 2 <= apart <= lanes and apart & (apart - 1) == 0
+    fits = early < apart and base - early + apart * lanes <= size
+    return _Around(base - early, early) if is_power and fits else None
+
+
+def _every(w: Writer, kind: str, lanes: int, parts: Sequence[str], early: int) -> str:
+    """Append every n-th element of n vectors, from one of the first n on; n is a power of two."""
+    found = list(parts)
+    while len(found) > 1:
+        picks = ", ".join(f"i32 {2 * i + early % 2}" for i in range(lanes))
+        found = [
+            w.let(f"shufflevector {kind} {a}, {kind} {b}, <{lanes} x i32> <{picks}>")
+            for a, b in zip(found[::2], found[1::2], strict=True)
+        ]
+        early //= 2
+    return found[0]
 
 
 def _odd(number: int) -> int:
