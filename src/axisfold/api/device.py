@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -39,9 +39,8 @@ class DeviceLaunch:
     form, dtypes, initial
         How results lie in the memory that is written, and the dtypes of results and of initial
         values.
-    plain
-        Of real elements of one array with one real result, the most frequent case: which array,
-        the offset of its first element, and what makes the result's memory; None for all others.
+    one
+        From a single input and its address to the results, as a call does.
     checks
         Nothing: to look at results would be to wait for them.
     """
@@ -55,8 +54,11 @@ class DeviceLaunch:
     form: Form
     dtypes: tuple[DType, ...]
     initial: tuple[DType, ...]
-    plain: tuple[int, int, Callable[[Any], tuple[Any, int]]] | None
+    one: Callable[[Any, int], Any] = field(init=False)
     checks: tuple[()] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "one", _one(self))
 
     def __call__(self, like: Any, pointers: Sequence[int]) -> Any:
         """Launch on addresses of this signature and return new results at once.
@@ -68,11 +70,6 @@ class DeviceLaunch:
         pointers
             The inputs' addresses.
         """
-        if self.plain is not None:
-            which, offset, allocate = self.plain
-            result, base = allocate(like)
-            self.bound.run((pointers[which] + offset, base), self.stream())
-            return result
         done = self.results(like, pointers, self.outputs)
         return done[0] if self.pack is None else self.pack(*done)
 
@@ -141,16 +138,41 @@ def bind_device(
         form,
         tuple(r.dtype for r in traced.results),
         initial,
-        None if planned.pack or index or initial else _plain(inputs, outputs),
     )
 
 
-def _plain(
-    inputs: Sequence[tuple[int, int]], outputs: Sequence[Output]
-) -> tuple[int, int, Callable[[Any], tuple[Any, int]]] | None:
-    """Return :attr:`DeviceLaunch.plain`."""
-    if len(inputs) != 1 or len(outputs) != 1:
-        return None
-    ((which, offset),) = inputs
-    ((maker, parts),) = outputs
-    return (which, offset, maker.allocate) if parts == (0,) and maker.finish is None else None
+def _one(launch: DeviceLaunch) -> Callable[[Any, int], Any]:
+    """Return :attr:`DeviceLaunch.one`: for real elements and one real result with little between.
+
+    That is the most frequent call by far, and in it the host may take longer than the device.
+    """
+    is_plain = len(launch.inputs) == 1 == len(launch.outputs) and not launch.index
+    maker, parts = launch.outputs[0]
+    if (
+        not is_plain
+        or launch.pack is not None
+        or launch.initial
+        or maker.finish is not None
+        or parts != (0,)
+    ):
+        return lambda like, address: launch(like, (address,))
+    ((_, offset),) = launch.inputs
+    bound, stream, allocate = launch.bound, launch.stream, maker.allocate
+    if bound.offsets:
+
+        def run(like: Any, address: int) -> Any:
+            result, base = allocate(like)
+            bound.run((address + offset, base), stream())
+            return result
+
+        return run
+    start, record, fail = bound.launch, bound.record.address, bound.fail
+
+    def run_alone(like: Any, address: int) -> Any:
+        result, base = allocate(like)
+        code = start(record, stream(), address + offset, base)
+        if code:
+            fail(code)
+        return result
+
+    return run_alone

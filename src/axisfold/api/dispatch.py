@@ -58,7 +58,9 @@ def make_function(row: Row) -> Callable[..., Any]:
             return gradients.compile_named(name, x, args, axis, keepdims, options)
         if args or options:
             return run_named(row, x, args, axis, keepdims, options)
-        call = (name, axis_key(axis), keepdims, type(keepdims))
+        kind = type(axis)  # as axis_key, which is called for tuples only: this counts
+        known = axis_key(axis) if kind is tuple else (axis, kind)
+        call = (name, known, keepdims, type(keepdims))
         quick = library_of(x).quick_key(x)
         if quick is not None:
             try:
@@ -66,7 +68,7 @@ def make_function(row: Row) -> Callable[..., Any]:
             except TypeError:  # an argument that the slow path refuses
                 launch = None
             if launch is not None:
-                return launch(x, quick[1:])
+                return launch.one(x, quick[1])
         request, _ = named_call(row, (), axis, keepdims, options)
         if library_of(x).is_watched(x):
             return gradients.record(request, (x,), NO_OPERANDS)

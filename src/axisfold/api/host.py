@@ -70,6 +70,10 @@ class HostLaunch:
         done = self.results(like, pointers, self.outputs)
         return done[0] if self.pack is None else self.pack(*done)
 
+    def one(self, like: Any, address: int) -> Any:
+        """As a call, with a single input."""
+        return self(like, (address,))
+
     def results(self, like: Any, pointers: Sequence[int], outputs: Sequence[Output]) -> list[Any]:
         """Run and return the results, in memory of ``outputs``."""
         addresses = [pointers[which] + offset for which, offset in self.inputs]

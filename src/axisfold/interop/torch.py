@@ -17,8 +17,12 @@ NAME: Final = "torch"
 
 def owns(array: Any) -> bool:
     """Whether an object is a tensor."""
-    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
-    return tensor is not None and isinstance(array, tensor)
+    torch = sys.modules.get("torch")
+    tensor = getattr(torch, "Tensor", None)
+    if tensor is None or not isinstance(array, tensor):
+        return False
+    _learn(torch)
+    return True
 
 
 def is_on_gpu(array: Any) -> bool:
@@ -34,47 +38,55 @@ def is_dtype(value: Any) -> bool:
 
 def quick_key(array: Any) -> tuple[Hashable, int] | None:
     """Return what a call depends on, and the address; None if only :func:`view` knows."""
+    _, kinds, is_recording, stack_length, is_transformed, forward = _state
     try:
-        if is_watched(array) or array.is_neg() or array.is_conj():
+        # As is_watched, without a call of it, since each call of axisfold comes by here.
+        if (
+            type(array) not in kinds
+            or (array.requires_grad and is_recording())
+            or stack_length()
+            or is_transformed()
+            or forward._current_level >= 0
+            or array.is_neg()
+        ):
             return None
-        where, address = array.get_device(), array.data_ptr()
-        shape, strides = array.shape, array.stride()
+        where, address, dtype = array.get_device(), array.data_ptr(), array.dtype
+        # Only what has complex elements is conjugated; its imaginary part is negated.
+        if not address or (dtype.is_complex and array.is_conj()):
+            return None
+        low = 0 if where == HOST else address & LOW_BITS
+        return (array.shape, array.stride(), dtype, where, low), address
     except RuntimeError:  # no plain memory: sparse, nested, or seen by a transform such as vmap
         return None
-    if not address:
-        return None
-    low = 0 if where == HOST else address & LOW_BITS
-    return (shape, strides, array.dtype, where, low), address
 
 
 def is_watched(array: Any) -> bool:
     """Whether a gradient, a tracer or a transformation has to see what is done with a tensor."""
-    global _state  # noqa: PLW0603  (of the one module that is loaded)
-    torch = sys.modules["torch"]
-    if _state[0] is not torch:
-        _state = _state_of(torch)
-    _, kinds, stack_length, is_transformed, forward = _state
+    _, kinds, is_recording, stack_length, is_transformed, forward = _state
     return (
-        (array.requires_grad and torch.is_grad_enabled())
-        or type(array) not in kinds
+        type(array) not in kinds
+        or (array.requires_grad and is_recording())
         or stack_length() > 0
         or is_transformed()
         or forward._current_level >= 0
     )
 
 
-# The module, and what tells its state: looked up once, since every call asks.
+# What tells PyTorch's state, looked up when the first tensor is seen, since every call asks.
 _state: tuple[Any, ...] = (None,)
 
 
-def _state_of(torch: Any) -> tuple[Any, ...]:
-    return (
-        torch,
-        (torch.Tensor, torch.nn.Parameter),
-        torch._C._len_torch_dispatch_stack,
-        torch._C._are_functorch_transforms_active,
-        torch.autograd.forward_ad,
-    )
+def _learn(torch: Any) -> None:
+    global _state  # noqa: PLW0603  (of the one module that is loaded)
+    if _state[0] is not torch:
+        _state = (
+            torch,
+            {torch.Tensor, torch.nn.Parameter},
+            torch.is_grad_enabled,
+            torch._C._len_torch_dispatch_stack,
+            torch._C._are_functorch_transforms_active,
+            torch.autograd.forward_ad,
+        )
 
 
 def is_differentiated(array: Any) -> bool:
@@ -181,6 +193,7 @@ def maker(form: Form, dtype: DType, device: int) -> Maker:
             hint="Ask for another with dtype=, or convert the input first.",
         )
     shape, strides = form.shape, form.strides
+    allocate = None if device == HOST else _allocator()
 
     def make(like: Any) -> tuple[Any, int]:
         # Of all that makes a tensor this takes PyTorch the least time, a dtype to read some more.
@@ -191,5 +204,22 @@ def maker(form: Form, dtype: DType, device: int) -> Maker:
         )
         return result, result.data_ptr()
 
-    # Tensors have no negative strides, so that no axis of a result is flipped.
-    return Maker(make)
+    if allocate is None:
+        # Tensors have no negative strides, so that no axis of a result is flipped.
+        return Maker(make)
+
+    def make_here(like: Any) -> tuple[Any, int]:
+        result = allocate(shape, strides, kind)
+        # It is made on the current device.
+        return (result, result.data_ptr()) if result.get_device() == device else make(like)
+
+    return Maker(make_here)
+
+
+def _allocator() -> Callable[..., Any] | None:
+    """Return what makes a tensor on the current device in the least time.
+
+    PyTorch's own compiled programs call it; None where this version has none.
+    """
+    guards = getattr(getattr(sys.modules["torch"]._C, "_dynamo", None), "guards", None)
+    return getattr(guards, "_empty_strided_cuda", None)

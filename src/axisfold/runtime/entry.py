@@ -141,7 +141,7 @@ class Entry:
             self.forget()
         record = _Record(
             descr=x.dtype, nd=x.ndim, axis=_ALL_AXES if axis is None else axis,
-            keepdims=keepdims, kernel=_address(call.kernel),
+            keepdims=keepdims, kernel=address_of(call.kernel),
             arguments_count=next(n for n in ARGUMENTS if n >= len(values)),
             inputs=len(call.inputs), first_output=len(call.inputs) + call.index_count,
             outputs=len(call.outputs), out_nd=-1 if call.shape is None else len(call.shape),
@@ -223,11 +223,11 @@ def make_entries(
             state
         )
         doc = f"{name}{signatures[name]}\n--\n\n{function.__doc__ or ''}"
-        method = _Method(
-            name.encode(), code.address_of(f"entry.{name}"), _FASTCALL_WITH_KEYWORDS, doc.encode()
+        address = code.address_of(f"entry.{name}")
+        made[name] = Entry(
+            builtin(name, address, _FASTCALL_WITH_KEYWORDS, doc, function.__module__, alive=state),
+            state,
         )
-        _alive.append((state, method))
-        made[name] = Entry(_builtin(method, function.__module__), state)
     return made
 
 
@@ -235,7 +235,22 @@ def make_entries(
 _alive: Final[list[Any]] = []
 
 
-def _builtin(method: _Method, module: str) -> Callable[..., Any]:
+def builtin(
+    name: str, address: int, flags: int, doc: str, module: str, *, alive: Any
+) -> Callable[..., Any]:
+    """Return machine code as a function of Python.
+
+    Parameters
+    ----------
+    name, doc, module
+        What Python says of it.
+    address, flags
+        Where it is, and how CPython calls it.
+    alive
+        What has to live as long as the process.
+    """
+    method = _Method(name.encode(), address, flags, doc.encode())
+    _alive.append((alive, method))
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = (
         ctypes.py_object,
@@ -247,7 +262,7 @@ def _builtin(method: _Method, module: str) -> Callable[..., Any]:
 
 def _compiled(names: Sequence[str]) -> MachineCode:
     for symbol, function in _PYTHON.items():
-        add_symbol(symbol, _address(getattr(ctypes.pythonapi, function)))
+        add_symbol(symbol, address_of(getattr(ctypes.pythonapi, function)))
     table = _numpy_table()
     for symbol, place in _NUMPY.items():
         add_symbol(symbol, table[place] or 0)
@@ -260,7 +275,8 @@ def _compiled(names: Sequence[str]) -> MachineCode:
     return code
 
 
-def _address(function: Any) -> int:
+def address_of(function: Any) -> int:
+    """Return the address of a function of ctypes."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 

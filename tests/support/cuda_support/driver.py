@@ -20,6 +20,28 @@ ATTRIBUTES = {
 }
 
 
+WORD, SIZE = ctypes.c_uint64, ctypes.c_uint32
+# What the functions take that compiled code calls.
+NATIVE = {
+    "cuCtxGetCurrent": [WORD],
+    "cuCtxPushCurrent": [WORD],
+    "cuCtxPopCurrent": [WORD],
+    "cuLaunchKernel": [WORD, *[SIZE] * 7, *[WORD] * 3],
+    "cuStreamIsCapturing": [WORD] * 2,
+    "cuStreamGetId": [WORD] * 2,
+}
+
+
+class Handle(str):
+    """The handle of a kernel: its name, and a number for compiled code."""
+
+    def __int__(self):
+        return NUMBERS.setdefault(self, 0xF000 + len(NUMBERS))
+
+
+NUMBERS: dict[Handle, int] = {}
+
+
 class FakeDriver:
     """Notes calls.
 
@@ -43,7 +65,7 @@ class FakeDriver:
         self.attributes = ATTRIBUTES | (attributes or {})
         self.calls, self.memory, self.captured, self.failures, self.places = [], {}, set(), {}, {}
         self.parameters, self.busy = {}, 0
-        self._contexts = []
+        self._contexts, self._native = [], {}
         self._next = itertools.count(1 << 32, 1 << 20)
 
     def __getattribute__(self, name):
@@ -92,7 +114,7 @@ class FakeDriver:
         return 0, "module"
 
     def cuModuleGetFunction(self, module, name):
-        return 0, name.decode()
+        return 0, Handle(name.decode())
 
     def cuFuncGetAttribute(self, kind, function):
         return 0, 1024
@@ -159,10 +181,43 @@ class FakeDriver:
 
     def cuLaunchKernel(self, function, *rest):
         *sizes, stream, parameters, _ = rest
-        places = (ctypes.c_void_p * self.parameters.get(function, 0)).from_address(parameters)
+        symbol = next(name for name, number in NUMBERS.items() if number == function)
+        places = (ctypes.c_void_p * self.parameters.get(symbol, 0)).from_address(parameters)
         values = tuple(ctypes.c_int64.from_address(place).value for place in places)
-        self._note("launch", function, tuple(sizes), stream, values)
+        self._note("launch", str(symbol), tuple(sizes), stream, values)
         return (0,)
+
+    def cuDriverGetVersion(self):
+        return 0, 13000
+
+    def cuGetProcAddress(self, symbol, version, flags):
+        name = symbol.decode()
+        if name not in self._native:
+            self._native[name] = self._compiled(name)
+        return 0, ctypes.cast(self._native[name], ctypes.c_void_p).value, 0
+
+    def _compiled(self, name):
+        """Return a function of this driver for compiled code, which passes places for results."""
+
+        def run(*given):
+            match name:
+                case "cuCtxGetCurrent" | "cuCtxPopCurrent":
+                    return self._answer(getattr(self, name)(), WORD, *given)
+                case "cuStreamIsCapturing":
+                    return self._answer(self.cuStreamIsCapturing(given[0]), SIZE, given[1])
+                case "cuStreamGetId":
+                    return self._answer(self.cuStreamGetId(given[0]), WORD, given[1])
+                case _:
+                    return int(getattr(self, name)(*given)[0])
+
+        return ctypes.CFUNCTYPE(ctypes.c_int32, *NATIVE[name])(run)
+
+    @staticmethod
+    def _answer(answer, kind, place):
+        status, value = answer
+        if value is not None:
+            kind.from_address(place).value = value
+        return int(status)
 
 
 def install(monkeypatch, **attributes):

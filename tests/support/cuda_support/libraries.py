@@ -9,7 +9,7 @@ class Dtype:
     """An element type that prints as PyTorch's do."""
 
     def __init__(self, name):
-        self.name = name
+        self.name, self.is_complex = name, name.startswith("complex")
 
     def __str__(self):
         return f"torch.{self.name}"

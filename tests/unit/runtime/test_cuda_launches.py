@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cuda.bindings.driver import CUresult
 from cuda_support import install
+from cuda_support.driver import Handle
 
 from axisfold.dtypes import FLOAT32, INT64, parse
 from axisfold.errors import ArgumentError, DeviceError, LaunchError, UnsupportedError
@@ -19,6 +20,8 @@ from axisfold.ir.expr import Const, Var
 from axisfold.ir.stmt import Allocate, If, Kernel, Launch, Let, Seq, Store
 from axisfold.runtime.cuda import driver, workspace
 from axisfold.runtime.cuda.hostplan import Entry, plan_host
+from axisfold.runtime.cuda.launcher import Launch as Launched
+from axisfold.runtime.cuda.launcher import Record, functions
 from axisfold.runtime.cuda.program import Program
 
 SOURCE = """
@@ -351,3 +354,31 @@ def test_values_are_of_64_bits(fake):
     bound = program.configure({parts.n: 3}, driver.device(0))
     bound.run([np.iinfo("i8").max, Y], 0)
     assert fake.calls[-1][-1] == (2**63 - 1, 3, 1)
+
+
+def test_scalars_and_addresses_pass_as_they_are(fake):
+    fake.parameters["many"] = 40
+    device, most = driver.device(0), 2**64 - 1
+    scalars = tuple(range(-10, 10))
+    launch = Launched("many", int(Handle("many")), (1, 2, 3, 4, 5, 6, 7), tuple(range(20)), scalars)
+    record = Record(device, (launch, launch))
+    addresses = [most - n for n in range(20)]
+    assert functions().launch(record.address, 9, *addresses) == 0
+    assert (
+        fake.calls
+        == [("launch", "many", launch.sizes, 9, (*[-1 - n for n in range(20)], *scalars))] * 2
+    )
+
+
+def test_the_failed_launch_is_named(fake):
+    bound = Parts().bound(8)
+    bound.run([X, Y], 0)
+    fake.parameters = {}
+    status = CUresult.CUDA_ERROR_INVALID_HANDLE
+    fake.failures["cuCtxPushCurrent"] = status
+    for code, text in ((1 << 32 | status, "launching second"), (2 << 32 | status, "cuCtxPush")):
+        with pytest.raises(DeviceError, match=text):
+            bound.fail(code)
+    record, launch = bound.record.address, functions().launch
+    assert launch(record, 0, X, Y, X, Y) == 2 << 32 | status
+    assert fake.words().count("launch") == 2

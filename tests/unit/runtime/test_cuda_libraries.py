@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of PyTorch and arrays of CuPy, which are read without DLPack."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from cuda_support import install
-from cuda_support.libraries import CupyArray, Tensor, install_libraries
+from cuda_support.libraries import DTYPES, CupyArray, Tensor, install_libraries
 from cuda_support.schedules import row_sums
 
 from axisfold.build import build
+from axisfold.dtypes import FLOAT32
 from axisfold.errors import AxisfoldError
+from axisfold.interop import torch as tensors
+from axisfold.interop.views import Form
 from axisfold.runtime.cuda.call import Caller
 
 X, Y = 1 << 40, 2 << 40
@@ -130,3 +135,23 @@ def test_empty_tensors(function, fake):
     assert "launch" not in fake.words()
     function(x(shape=(70, 0), address=0), y())
     assert fake.words()[-1] == "launch"
+
+
+@pytest.mark.parametrize("current", [0, 1])
+def test_results_are_on_the_device_of_the_signature(torch, current):
+    made = []
+
+    def new(shape, strides, dtype):
+        made.append((shape, strides, dtype))
+        return y(address=Y + 16, device=current)
+
+    class Like(Tensor):
+        def new_empty_strided(self, shape, strides):
+            return y(address=Y + 32, device=self.device)
+
+    torch.float32 = DTYPES["float32"]
+    torch._C._dynamo = SimpleNamespace(guards=SimpleNamespace(_empty_strided_cuda=new))
+    maker = tensors.maker(Form((70,), (1,)), FLOAT32, 1)
+    result, address = maker.allocate(x(kind=Like, device=1))
+    assert made == [((70,), (1,), torch.float32)]
+    assert (result.device, address) == (1, Y + 16 if current == 1 else Y + 32)

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
-import struct
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from axisfold.errors import LaunchError, UnsupportedError
 from axisfold.ir.expr import Var
@@ -19,7 +16,9 @@ from axisfold.ir.stmt import Kernel, Launch
 from axisfold.runtime.cuda.compile import Cubin, KernelInfo, compile_cuda
 from axisfold.runtime.cuda.driver import Device, api, call, fail, relaxed
 from axisfold.runtime.cuda.hostplan import Configured, Entry, Limits, plan_host
-from axisfold.runtime.cuda.workspace import area_of
+from axisfold.runtime.cuda.launcher import Launch as Launched
+from axisfold.runtime.cuda.launcher import Record, functions
+from axisfold.runtime.cuda.workspace import Area, GraphArea, area_of, known_area
 
 # Shared memory of a block beyond this has to be asked for.
 _PLAIN_SHARED: Final = 48 << 10
@@ -105,12 +104,20 @@ class Binary:
         limits = _limits(device)
         for launch in plan.launches:
             limits.check(launch)
-        functions = self.functions(device)
+        kernels = self.functions(device)
         with device.current():
             launches = tuple(
-                _bind(launch, functions[launch.entry.symbol]) for launch in plan.launches
+                _bind(launch, kernels[launch.entry.symbol]) for launch in plan.launches
             )
-        return Bound(device, launches, tuple(plan.offsets), plan.scratch_bytes, plan.zeroed_bytes)
+        return Bound(
+            device,
+            launches,
+            tuple(plan.offsets),
+            plan.scratch_bytes,
+            plan.zeroed_bytes,
+            Record(device, launches),
+            *functions(),
+        )
 
     def functions(self, device: Device) -> dict[str, Any]:
         """Return the kernels on a device by their symbols."""
@@ -152,7 +159,7 @@ def _check_arch(name: str, arch: str, device: Device) -> None:
         )
 
 
-def _bind(launch: Configured, function: Any) -> _Launch:
+def _bind(launch: Configured, function: Any) -> Launched:
     kind = api().CUfunction_attribute
     threads = int(
         call("cuFuncGetAttribute", kind.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function)
@@ -170,58 +177,7 @@ def _bind(launch: Configured, function: Any) -> _Launch:
         with relaxed():
             call("cuFuncSetAttribute", function, attribute, launch.shared_bytes)
     sizes = (*launch.grid, *launch.block, launch.shared_bytes)
-    return _Launch(launch.entry.symbol, function, sizes, launch.pointers, launch.scalars)
-
-
-class _Arguments:
-    """The arguments of one launch in memory, and the address of each.
-
-    Each takes 64 bits; the driver reads the first bytes, as many as the parameter has.
-    """
-
-    __slots__ = ("address", "pointers", "values")
-
-    def __init__(self, pointers: int, scalars: Sequence[int]) -> None:
-        count = pointers + len(scalars)
-        self.values: Any = (ctypes.c_int64 * max(count, 1))(*([0] * pointers), *scalars)
-        first = ctypes.addressof(self.values)
-        self.pointers = (ctypes.c_void_p * max(count, 1))(*range(first, first + 8 * count, 8))
-        self.address = ctypes.addressof(self.pointers)
-
-
-class _Launch:
-    """One launch of which only the stream and the addresses are still open."""
-
-    __slots__ = ("_fill", "_free", "_function", "_pick", "_places", "_scalars", "_sizes", "symbol")
-
-    def __init__(
-        self,
-        symbol: str,
-        function: Any,
-        sizes: tuple[int, ...],
-        places: tuple[int, ...],
-        scalars: tuple[int, ...],
-    ) -> None:
-        self.symbol, self._function, self._sizes = symbol, function, sizes
-        self._places, self._scalars = places, scalars
-        self._fill = struct.Struct(f"{len(places)}Q").pack_into
-        # Of a single place itemgetter gives no tuple.
-        self._pick = itemgetter(*places) if len(places) > 1 else None
-        # Each thread of the program takes one out, so that none changes the arguments of another.
-        self._free: list[_Arguments] = []
-
-    def run(self, launch: Any, addresses: Sequence[int], stream: int) -> None:
-        try:
-            arguments = self._free.pop()
-        except IndexError:
-            arguments = _Arguments(len(self._places), self._scalars)
-        pick = self._pick
-        own = [addresses[place] for place in self._places] if pick is None else pick(addresses)
-        self._fill(arguments.values, 0, *own)
-        status = launch(self._function, *self._sizes, stream, arguments.address, 0)[0]
-        if status:
-            fail(f"launching {self.symbol}", status)
-        self._free.append(arguments)
+    return Launched(launch.entry.symbol, int(function), sizes, launch.pointers, launch.scalars)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +194,18 @@ class Bound:
         For each allocation whether it must start as zeros, and its offset.
     scratch_bytes, zeroed_bytes
         Memory that a run needs beside the arguments.
+    record, launch, unique
+        The launches in memory, and what makes them; see :mod:`axisfold.runtime.cuda.launcher`.
     """
 
     device: Device
-    launches: tuple[_Launch, ...]
+    launches: tuple[Launched, ...]
     offsets: tuple[tuple[bool, int], ...]
     scratch_bytes: int
     zeroed_bytes: int
+    record: Record
+    launch: Callable[..., int]
+    unique: Callable[[int, int], int]
 
     def run(self, addresses: Sequence[int], stream: int) -> None:
         """Launch on a stream and return at once.
@@ -256,32 +217,40 @@ class Bound:
         stream
             Handle of a stream of the device; 0 is the legacy default stream.
         """
+        if self.offsets:
+            self._run_with_workspace(addresses, stream)
+            return
+        code = self.launch(self.record.address, stream, *addresses)
+        if code:
+            self.fail(code)
+
+    def _run_with_workspace(self, addresses: Sequence[int], stream: int) -> None:
         if not self.launches:
             return
-        driver = api()
-        status, current = driver.cuCtxGetCurrent()
-        if status:
-            fail("cuCtxGetCurrent", status)
-        if int(current) != self.device.context_handle:
-            with self.device.current():
-                self._launch(driver.cuLaunchKernel, addresses, stream)
-        elif self.offsets:
-            self._launch(driver.cuLaunchKernel, addresses, stream)
-        else:
-            for step in self.launches:
-                step.run(driver.cuLaunchKernel, addresses, stream)
-
-    def _launch(self, launch: Any, addresses: Sequence[int], stream: int) -> None:
         if not self.scratch_bytes and not self.zeroed_bytes:
-            if self.offsets:  # allocations of no bytes
-                addresses = [*addresses, *(0 for _ in self.offsets)]
-            for step in self.launches:
-                step.run(launch, addresses, stream)
+            code = self.launch(self.record.address, stream, *addresses, *(0 for _ in self.offsets))
+            if code:
+                self.fail(code)
             return
-        area = area_of(self.device, stream)
+        unique = self.unique(self.record.address, stream)
+        area = None if unique < 0 else known_area(self.device.index, stream, unique)
+        if area is not None:
+            self._launch(area, addresses, stream)
+            return
+        with self.device.current():
+            self._launch(area_of(self.device, stream), addresses, stream)
+
+    def _launch(self, area: Area | GraphArea, addresses: Sequence[int], stream: int) -> None:
         with area.lock:
             bases = area.take(self.device, stream, self.scratch_bytes, self.zeroed_bytes)
-            places = [*addresses, *[bases[zeroed] + start for zeroed, start in self.offsets]]
-            for step in self.launches:
-                step.run(launch, places, stream)
+            places = [bases[is_zeroed] + start for is_zeroed, start in self.offsets]
+            code = self.launch(self.record.address, stream, *addresses, *places)
+            if code:
+                self.fail(code)
             area.done()
+
+    def fail(self, code: int) -> NoReturn:
+        """Raise what a code of ``launch`` other than 0 stands for."""
+        at, status = code >> 32, api().CUresult(code & 0xFFFFFFFF)
+        known = at < len(self.launches)
+        fail(f"launching {self.launches[at].symbol}" if known else "cuCtxPushCurrent", status)

@@ -112,6 +112,24 @@ _areas: OrderedDict[tuple[int, int, int], Area] = OrderedDict()
 _areas_lock = threading.Lock()
 
 
+def known_area(index: int, stream: int, unique: int) -> Area | None:
+    """Return the memory of a stream that is not captured, None if it has none yet.
+
+    Parameters
+    ----------
+    index
+        Number of the stream's device.
+    stream, unique
+        Its handle, and what tells it from all others.
+    """
+    key = (index, 0, 0) if stream in _LEGACY else (index, stream, unique)
+    with _areas_lock:
+        area = _areas.get(key)
+        if area is not None:
+            _areas.move_to_end(key)
+    return area
+
+
 def area_of(device: Device, stream: int) -> Area | GraphArea:
     """Return the memory for a call whose launches go to a stream of the current device."""
     driver = api()
