@@ -78,7 +78,7 @@ RULES: Final = (
         "loop, and the lanes of all are folded at once; threads share the rows, and each reads "
         "them in several places",
         narrow.short_rows,
-        parameters={"parts": (16, 64, 256), "streams": _FEW},
+        parameters={"parts": (15, 63, 255), "streams": _FEW},
     ),
     Rule(
         "narrow_row",

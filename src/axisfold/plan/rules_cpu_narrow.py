@@ -17,11 +17,15 @@ from axisfold.tensor.trace import Traced
 
 # Parts that the rows are cut into where all of them are folded into few results.
 PARTS: Final = 16
-# Parts of many short rows, and elements that are folded at a time.
-ROW_PARTS: Final = 64
+# Parts of many short rows, no power of two: places of memory that a power of two is apart share
+# few lines of a cache.  Places that a part is read at, and elements that are folded at a time.
+ROW_PARTS: Final = 63
+ROW_STREAMS: Final = 4
 STEP: Final = 64
-# Rows up to this length are read by lanes that stand for rows, out of vectors of whole rows.
+# Rows up to this length are read by lanes that stand for rows, out of vectors of whole rows, unless
+# each is a whole number of so many elements, which are read as vectors.
 STRIDED: Final = 8
+WHOLE: Final = 4
 
 
 def few_columns(
@@ -79,7 +83,7 @@ def short_rows(
     target: Target,
     *,
     parts: int = ROW_PARTS,
-    streams: int = STREAMS,
+    streams: int = ROW_STREAMS,
 ) -> None:
     """A few rows at a time: lanes stand for very short ones, for elements of others.
 
@@ -88,7 +92,7 @@ def short_rows(
     assert graph.layout is not None  # noqa: S101  (the composer says it)
     result, state = s[graph.results[0]], s[graph.state[0]]
     length, few = graph.layout.width, lanes(traced.combiner, target)
-    is_strided = length <= STRIDED
+    is_strided = length <= STRIDED and (length % WHOLE != 0 or len(traced.combiner.lhs) > 1)
     if is_strided:
         narrowest = min(v.dtype.itemsize for each in traced.elements for v in each)
         few = max(few, target.vector_bytes // narrowest)

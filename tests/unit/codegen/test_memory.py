@@ -3,12 +3,14 @@
 
 import ctypes
 import mmap
+import re
 import sys
 
 import numpy as np
 import pytest
 from te_support.kernels import buffer, index, kernel, loop, run
 
+from axisfold.build import Compiled
 from axisfold.codegen.llvm import emit_kernel
 from axisfold.dtypes import INT64
 from axisfold.ir import build
@@ -146,6 +148,26 @@ def test_lanes_of_private_memory_come_out_of_whole_vectors(size, first, apart, l
     body = Allocate(T, build.seq(*copy, Store(B, at, Load(T, steps))))
     run(kernel([A, B], [B], body), source, found)
     np.testing.assert_array_equal(found, source[first::apart][:lanes])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16])
+def test_columns_of_private_memory_are_made_of_its_rows(dtype, lanes):
+    A, B = (buffer(name, dtype, lanes * lanes) for name in "AB")
+    T = buffer("T", dtype, lanes, lanes, scope="local")
+    rows = [Ramp(index(n * lanes), index(1), lanes) for n in range(lanes)]
+    columns = [Ramp(index(n), index(lanes), lanes) for n in range(lanes)]
+    written = [Store(T, at, Load(A, at)) for at in rows]
+    read = [Store(B, at, Load(T, of)) for at, of in zip(rows, columns, strict=True)]
+    program = kernel([A, B], [B], Allocate(T, build.seq(*written, *read)))
+    source = np.arange(lanes * lanes).astype("uint16" if dtype == "bfloat16" else dtype)
+    found = np.zeros_like(source)
+    run(program, source, found)
+    np.testing.assert_array_equal(found, source.reshape(lanes, lanes).T.ravel())
+    # What is read are the vectors that were written, so a matrix that fits is in registers alone.
+    assert source.nbytes > 128 or not re.search(
+        r"\b(rsp|sp)\b", Compiled(program, "brief").assembly()
+    )
 
 
 def test_the_text_uses_nothing_that_llvm_upgrades_with_a_warning(recwarn, capfd):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from axisfold.codegen.llvm.arithmetic import intrinsic, narrow_bits, widen_bits
+from axisfold.codegen.llvm.transpose import column
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import INT64, DType
@@ -92,6 +93,8 @@ def strided(w: Writer, node: Load, pointer: str, offset: str, align: int) -> str
             for n in range(apart)
         ]
         parts = [w.let(f"load {kind}, ptr {at}, align {align}") for at in starts]
+        if apart == lanes:
+            return column(w, dtype, parts, around.early)
         return _every(w, kind, lanes, parts, around.early)
     if 2 <= apart <= min(lanes, MOST_APART) and math.gcd(lanes, _odd(apart)) == 1:
         size = dtype.itemsize
