@@ -74,14 +74,18 @@ class Bounds(Mapping[Var, Domain]):
     measures, simplified
         Answers of :func:`axisfold.analysis.intervals.measure` and of
         :func:`axisfold.analysis.simplify.simplify`, by the identity of nodes that they keep alive.
+    points
+        Values of the variables that :mod:`axisfold.analysis.refute` tries; None where there are
+        none.
     """
 
-    __slots__ = ("_domains", "_facts", "_floors", "_occurring", "measures", "simplified")
+    __slots__ = ("_domains", "_facts", "_floors", "_occurring", "measures", "points", "simplified")
 
     def __init__(self, domains: Mapping[Var, Domain] | None = None) -> None:
         self._domains = dict(domains or {})
         self.measures: dict[int, Measure] = {}
         self.simplified: dict[int, tuple[Expr, Expr]] = {}
+        self.points: dict[tuple[int, bool], Mapping[Var, int] | None] = {}
         self._occurring: dict[int, tuple[Expr, frozenset[Var]]] = {}
         self._facts: list[Linear] | None = None
         self._floors: dict[Var, int] | None = None

@@ -21,6 +21,7 @@ from axisfold.analysis.linear import (
     spread,
     without,
 )
+from axisfold.analysis.refute import is_refuted
 from axisfold.ir.expr import Binary, Cast, Expr, IfThenElse, Select, Var
 
 _STEPS = 40
@@ -29,7 +30,11 @@ _TERMS = 40
 
 def never_negative(form: Linear, env: Bounds) -> bool:
     """Return whether ``form >= 0`` is proved; False whenever unsure."""
-    return _Search(env).holds(spread(form))
+    form = spread(form)
+    low, high = form_range(form, env)
+    if low >= 0 or high < 0:
+        return low >= 0
+    return not is_refuted(form, env) and _Search(env).holds(form)
 
 
 class _Search:

@@ -76,13 +76,14 @@ class _Found:
     """A guard inside a loop, with the domains of the loops between.
 
     ``inner`` are the variables of these loops, and of threads that must agree; ``serial`` those of
-    the serial and parallel ones among them.
+    the serial and parallel ones among them, ``lanes`` those of the vectorized ones.
     """
 
     condition: Expr
     bounds: Bounds
     inner: frozenset[Var] = frozenset()
     serial: frozenset[Var] = frozenset()
+    lanes: frozenset[Var] = frozenset()
 
 
 class _Partition(StmtRewriter):
@@ -91,6 +92,7 @@ class _Partition(StmtRewriter):
         self.copies = 1
         self.threads: frozenset[Var] = frozenset()
         self.is_launched = False
+        self.is_rest = False
 
     def visit_launch(self, launch: Launch) -> Stmt:
         self.is_launched = True
@@ -102,15 +104,10 @@ class _Partition(StmtRewriter):
     def visit_for(self, loop: For) -> Stmt:
         if loop.kind not in _SPLIT or loop.stop is not None:
             return super().visit_for(loop)
-        inside = self.bounds.extended(loop.var, loop.min, loop.extent)
-        # Where threads meet, all of them make the same rounds.
-        moving = self.threads if has_meeting(loop.body) else frozenset()
-        # A guard is taken out of the innermost serial loop that moves it: less code doubles.
-        guards = [
-            g
-            for g in _guards(loop.body, _Found(build.TRUE, inside, moving))
-            if not _is_split_inside(g)
-        ]
+        guards = self._own_guards(loop)
+        if self.is_rest:
+            last, _ = self._last(loop, guards)
+            return super().visit_for(replace(loop, extent=simplify(last, self.bounds)))
         edges = {
             g.condition: e for g in guards if (e := _edge(loop.var, g, may_hold=False)) is not None
         }
@@ -118,19 +115,32 @@ class _Partition(StmtRewriter):
             return super().visit_for(loop)
         first = self._rounds(loop, edges.values())
         interior = For(loop.var, loop.min, first, loop.kind, _without(loop.body, set(edges)))
-        rest = self._last(loop, guards) - first
+        last, ending = self._last(loop, guards)
+        rest = last - first
         is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
         kind: LoopKind = "rolled" if is_short or loop.kind == "serial" else loop.kind
         body = loop.body if self._is_small(loop.body) else _rolled(loop.body)
+        if not self.is_launched and len(set(edges.values())) == 1:
+            conditions = {g.condition for g in guards if _by_lane(g)}
+            body = _in_part(body, conditions & ending & edges.keys())
         tail = For(loop.var, loop.min + first, rest, kind, body)
         self.copies *= 2
-        halves: list[Stmt] = [super().visit_for(interior)]
+        interior_half = super().visit_for(interior)
         rest_loop = renamed_loops(tail)
         # A rest keeps its other guards on a CPU, where compiling copies takes longer.
-        keeps = kind != "parallel" and not self.is_launched
-        halves.append(rest_loop if keeps else super().visit_for(rest_loop))
+        self.is_rest = kind != "parallel" and not self.is_launched
+        rest_half = super().visit_for(rest_loop)
+        self.is_rest = False
         self.copies //= 2
-        return build.seq(*halves)
+        return build.seq(interior_half, rest_half)
+
+    def _own_guards(self, loop: For) -> list[_Found]:
+        """Return the guards that no serial loop further inside moves: less code doubles."""
+        inside = self.bounds.extended(loop.var, loop.min, loop.extent)
+        # Where threads meet, all of them make the same rounds.
+        moving = self.threads if has_meeting(loop.body) else frozenset()
+        found = _guards(loop.body, _Found(build.TRUE, inside, moving))
+        return [g for g in found if not _is_split_inside(g)]
 
     def _is_small(self, body: Stmt) -> bool:
         """Return whether a tail stays as it is.
@@ -150,16 +160,22 @@ class _Partition(StmtRewriter):
             rounds = build.minimum(edge - loop.min, rounds)
         return simplify(build.maximum(rounds, 0), self.bounds)
 
-    def _last(self, loop: For, guards: Sequence[_Found]) -> Expr:
-        """Return after how many rounds nothing is left: a guard of the whole body fails."""
-        rounds = loop.extent
+    def _last(self, loop: For, guards: Sequence[_Found]) -> tuple[Expr, set[Expr]]:
+        """Return after how many rounds nothing is left, and the guards that say so.
+
+        These fail in all later rounds, and everything in the body stands under one of them.
+        """
+        ends: dict[Expr, set[Expr]] = {}
         for guard in guards:
-            if not _covers(loop.body, guard.condition):
-                continue
             end = _edge(loop.var, guard, may_hold=True)
             if end is not None and end != loop.min + loop.extent:
+                ends.setdefault(end, set()).add(guard.condition)
+        rounds, ending = loop.extent, set[Expr]()
+        for end, conditions in ends.items():
+            if _covers(loop.body, conditions):
                 rounds = build.minimum(end - loop.min, rounds)
-        return build.maximum(rounds, 0)
+                ending |= conditions
+        return build.maximum(rounds, 0), ending
 
 
 def _copies(stmt: Stmt) -> int:
@@ -201,11 +217,14 @@ def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
                 yield replace(at, condition=condition)
             yield from _guards(stmt.then, at)
         case For():
-            serial = at.serial | {stmt.var} if stmt.kind in _SPLIT else at.serial
-            inside = at.bounds.extended(stmt.var, stmt.min, stmt.extent)
-            yield from _guards(
-                stmt.body, replace(at, bounds=inside, inner=at.inner | {stmt.var}, serial=serial)
+            found = replace(
+                at,
+                bounds=at.bounds.extended(stmt.var, stmt.min, stmt.extent),
+                inner=at.inner | {stmt.var},
+                serial=at.serial | {stmt.var} if stmt.kind in _SPLIT else at.serial,
+                lanes=at.lanes | {stmt.var} if stmt.kind == "vectorized" else at.lanes,
             )
+            yield from _guards(stmt.body, found)
         case _:
             for part in substatements(stmt):
                 yield from _guards(part, at)
@@ -245,16 +264,16 @@ def _rising(condition: Expr, var: Var, bounds: Bounds) -> tuple[int, Expr] | Non
     return None if step is None or step >= 0 else (-step, gap[1])
 
 
-def _covers(stmt: Stmt, guard: Expr) -> bool:
-    """Return whether everything in a statement stands under a guard."""
+def _covers(stmt: Stmt, guards: set[Expr]) -> bool:
+    """Return whether everything in a statement stands under one of some guards."""
     match stmt:
         case If():
-            under = stmt.condition == guard or _covers(stmt.then, guard)
+            under = stmt.condition in guards or _covers(stmt.then, guards)
             return under and stmt.otherwise is None
         case For() | Let() | Allocate() | Attr() | Launch():
-            return _covers(stmt.body, guard)
+            return _covers(stmt.body, guards)
         case Seq():
-            return all(_covers(part, guard) for part in stmt.body)
+            return all(_covers(part, guards) for part in stmt.body)
         case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
             return False
 
@@ -264,6 +283,23 @@ def _rolled(stmt: Stmt) -> Stmt:
     kinds = ("serial", "unrolled")
     return rewrite(
         stmt, lambda n: replace(n, kind="rolled") if isinstance(n, For) and n.kind in kinds else n
+    )
+
+
+def _by_lane(found: _Found) -> bool:
+    """Return whether nothing but lanes tells the rounds of a guard inside its loop apart."""
+    return not uses(found.condition, found.inner - found.lanes)
+
+
+def _in_part(stmt: Stmt, guards: set[Expr]) -> Stmt:
+    """Return a rest in which these guards hold in a part of the lanes: plain conditions, masks."""
+    return rewrite(
+        stmt,
+        lambda n: (
+            replace(n, condition=build.bare(n.condition))
+            if isinstance(n, If) and n.condition in guards
+            else n
+        ),
     )
 
 

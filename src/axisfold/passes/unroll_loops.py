@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Final
 
 from axisfold.ir import build
+from axisfold.ir.expr import Load
 from axisfold.ir.stmt import For, Kernel, Stmt, Store
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import post_order, uses
 from axisfold.passes.copying import written_out
 from axisfold.passes.rewriter import StmtRewriter
 
@@ -24,11 +25,18 @@ def unroll_loops(kernel: Kernel) -> Kernel:
 
 
 class _Unroller(StmtRewriter):
+    is_rest = False
+
     def visit_for(self, loop: For) -> Stmt:
         if loop.kind != "unrolled":
-            return super().visit_for(loop)
+            outer, self.is_rest = self.is_rest, self.is_rest or loop.kind == "rolled"
+            try:
+                return super().visit_for(loop)
+            finally:
+                self.is_rest = outer
         extent = build.as_int(loop.extent)
-        if extent is None or loop.stop is not None:
+        is_needless = self.is_rest and not _counts_registers(loop)
+        if extent is None or loop.stop is not None or is_needless:
             serial = For(loop.var, loop.min, loop.extent, "serial", loop.body, loop.stop)
             return super().visit_for(serial)
         body = self.visit_inside(loop, loop.body)
@@ -36,3 +44,9 @@ class _Unroller(StmtRewriter):
         if extent * stores > MAX_STORES:
             return For(loop.var, loop.min, loop.extent, "serial", body)
         return build.seq(*written_out(body, loop.var, (loop.min + n for n in range(extent))))
+
+
+def _counts_registers(loop: For) -> bool:
+    """Return whether private memory is indexed by the variable of a loop."""
+    accesses = (n for n in post_order(loop.body) if isinstance(n, (Load, Store)))
+    return any(a.buffer.scope == "local" and uses(a.index, {loop.var}) for a in accesses)

@@ -60,7 +60,13 @@ class _NoVectorForm(Exception):
 
 
 class _Pass(StmtRewriter):
-    is_launched = False
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_launched = False
+        # Parts of a state lie alike, and one proof does for all of them.
+        self.covered: dict[
+            tuple[tuple[Expr, ...], Expr, int], tuple[Bounds, bool]
+        ] = {}  # the bounds are kept, and so is their identity
 
     def visit_launch(self, launch: Launch) -> Stmt:
         self.is_launched = True
@@ -75,7 +81,7 @@ class _Pass(StmtRewriter):
             return super().visit_for(serial)
         inner = self.visit_inside(loop, loop.body)
         try:
-            return _Lanes(loop, lanes, self.bounds, is_launched=self.is_launched).stmt(inner, None)
+            return _Lanes(loop, lanes, self).stmt(inner, None)
         except _NoVectorForm:
             return For(loop.var, loop.min, loop.extent, "serial", inner)
 
@@ -83,8 +89,9 @@ class _Pass(StmtRewriter):
 class _Lanes:
     """Rewrites the body of one loop with all its rounds side by side."""
 
-    def __init__(self, loop: For, lanes: int, bounds: Bounds, *, is_launched: bool) -> None:
-        self.lanes, self.bounds, self.is_launched = lanes, bounds, is_launched
+    def __init__(self, loop: For, lanes: int, around: _Pass) -> None:
+        self.lanes, self.bounds = lanes, around.bounds
+        self.is_launched, self.covered = around.is_launched, around.covered
         one = build.const(1, loop.var.dtype)
         self.vectors: dict[Var, Expr] = {loop.var: Ramp(loop.min, one, lanes)}
 
@@ -227,6 +234,12 @@ class _Lanes:
 
     def covers(self, buffer: Buffer, index: Expr) -> bool:
         """Return whether every lane of an index lies in a buffer, also those masked out."""
+        key = (buffer.allocated_extents, index, id(self.bounds))
+        if key not in self.covered:
+            self.covered[key] = (self.bounds, self._covers(buffer, index))
+        return self.covered[key][1]
+
+    def _covers(self, buffer: Buffer, index: Expr) -> bool:
         first, last = index, index
         if isinstance(index, Ramp):
             first = index.base

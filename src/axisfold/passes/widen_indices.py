@@ -32,10 +32,27 @@ from axisfold.passes.rewriter import StmtRewriter
 
 def widen_indices(kernel: Kernel) -> Kernel:
     """Compute offsets, loop bounds and comparisons of indices in int64."""
+    if _is_wide(kernel):
+        return kernel
     widener = _Widener()
     params = tuple(widener.buffer(b) for b in kernel.params)
     outputs = tuple(widener.buffer(b) for b in kernel.outputs)
     return Kernel(kernel.name, params, outputs, widener.visit(kernel.body))
+
+
+def _is_wide(kernel: Kernel) -> bool:
+    """Return whether all index arithmetic is in int64 as it is."""
+    layouts = [e for b in (*kernel.params, *kernel.outputs) for e in (*b.shape, *b.strides)]
+    for node in (n for root in (kernel.body, *layouts) for n in post_order(root)):
+        if isinstance(node, (Load, Store)) and node.index.dtype.element != INT64:
+            return False
+        if isinstance(node, Var) and node.dtype.is_integer and node.dtype.bits < INT64.bits:
+            return False
+        if isinstance(node, Allocate) and any(
+            e.dtype != INT64 for e in (*node.buffer.shape, *node.buffer.strides)
+        ):
+            return False
+    return True
 
 
 class _Widener(StmtRewriter):

@@ -108,7 +108,7 @@ def tiled_rows(
     _side_by_side(s[graph.results[0]], state, rows)
     row = len(state.op.axis) - 1
     state.reorder(*state.op.reduce_axis, state.op.axis[row])
-    state.unroll(state.op.axis[row])
+    state.vectorize(state.op.axis[row])
     run = state.op.reduce_axis[-1]
     for tensors, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
         s[tensors[0]].compute_at(state, run)

@@ -128,4 +128,5 @@ def fold_by_lanes(
     final = s[first(tensors)]
     final.unroll(final.op.reduce_axis[0])
     if row is not None:
-        final.unroll(final.op.axis[row])
+        final.reorder(final.op.reduce_axis[0], final.op.axis[row])
+        final.vectorize(final.op.axis[row])

@@ -40,34 +40,21 @@ int32_t row_sum_vectorized(const float *restrict A, double *restrict B, int64_t 
         }
         const int64_t k_outer_end = (m + 15) / 16;
         for (int64_t k_outer = m / 16; k_outer < k_outer_end; ++k_outer) {
-            if (k_outer * 16 + 7 < m) {
-                for (int64_t lane = 0; lane < 8; ++lane) {
-                    B_rf[lane] = B_rf[lane]
-                        + (double)A[k_outer * 16 * stride_1 + ax0 * stride + lane * stride_1];
-                }
-            } else {
-                if (k_outer * 16 < m) {
+            for (int64_t k_inner_outer = 0; k_inner_outer < 2; ++k_inner_outer) {
+                if (k_inner_outer * 8 + k_outer * 16 + 7 < m) {
                     for (int64_t lane = 0; lane < 8; ++lane) {
-                        if (k_outer * 16 + lane < m) {
-                            B_rf[lane] = B_rf[lane]
-                                + (double)A[k_outer * 16 * stride_1 + ax0 * stride
-                                + lane * stride_1];
-                        }
+                        B_rf[lane] = B_rf[lane]
+                            + (double)A[(k_inner_outer * 8 + k_outer * 16) * stride_1
+                            + ax0 * stride + lane * stride_1];
                     }
-                }
-            }
-            if (8 + k_outer * 16 + 7 < m) {
-                for (int64_t lane = 0; lane < 8; ++lane) {
-                    B_rf[lane] = B_rf[lane]
-                        + (double)A[(8 + k_outer * 16) * stride_1 + ax0 * stride + lane * stride_1];
-                }
-            } else {
-                if (8 + k_outer * 16 < m) {
-                    for (int64_t lane = 0; lane < 8; ++lane) {
-                        if (8 + k_outer * 16 + lane < m) {
-                            B_rf[lane] = B_rf[lane]
-                                + (double)A[(8 + k_outer * 16) * stride_1 + ax0 * stride
-                                + lane * stride_1];
+                } else {
+                    if (k_inner_outer * 8 + k_outer * 16 < m) {
+                        for (int64_t lane = 0; lane < 8; ++lane) {
+                            if (k_inner_outer * 8 + k_outer * 16 + lane < m) {
+                                B_rf[lane] = B_rf[lane]
+                                    + (double)A[(k_inner_outer * 8 + k_outer * 16) * stride_1
+                                    + ax0 * stride + lane * stride_1];
+                            }
                         }
                     }
                 }

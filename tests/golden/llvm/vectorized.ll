@@ -7,7 +7,7 @@ entry:
   %v.0 = add nsw i64 0, %n
   br label %loop.b
 loop.b:
-  %ax0 = phi i64 [ 0, %entry ], [ %ax0.next, %after.b.3 ]
+  %ax0 = phi i64 [ 0, %entry ], [ %ax0.next, %after.b.4 ]
   %v.1 = icmp slt i64 %ax0, %v.0
   br i1 %v.1, label %body.b, label %after.b
 body.b:
@@ -112,183 +112,119 @@ after.b.1:
   %v.92 = add nsw i64 %v.2, %v.91
   br label %loop.b.2
 loop.b.2:
-  %k.outer.1 = phi i64 [ %v.2, %after.b.1 ], [ %k.outer.next.1, %endif.b.2 ]
+  %k.outer.1 = phi i64 [ %v.2, %after.b.1 ], [ %k.outer.next.1, %after.b.3 ]
   %v.93 = icmp slt i64 %k.outer.1, %v.92
   br i1 %v.93, label %body.b.2, label %after.b.2
 body.b.2:
-  %v.94 = mul i64 %k.outer.1, 16
-  %v.95 = add i64 %v.94, 7
-  %v.96 = icmp slt i64 %v.95, %m
-  br i1 %v.96, label %then.b, label %else.b
+  %v.94 = add nsw i64 0, 2
+  br label %loop.b.3
+loop.b.3:
+  %k.inner.outer = phi i64 [ 0, %body.b.2 ], [ %k.inner.outer.next, %endif.b ]
+  %v.95 = icmp slt i64 %k.inner.outer, %v.94
+  br i1 %v.95, label %body.b.3, label %after.b.3
+body.b.3:
+  %v.96 = mul i64 %k.inner.outer, 8
+  %v.97 = mul i64 %k.outer.1, 16
+  %v.98 = add i64 %v.96, %v.97
+  %v.99 = add i64 %v.98, 7
+  %v.100 = icmp slt i64 %v.99, %m
+  br i1 %v.100, label %then.b, label %else.b
 then.b:
-  %v.97 = load <8 x float>, ptr %B.rf, align 4
-  %v.98 = mul i64 %v.94, %stride.1
-  %v.99 = mul i64 %ax0, %stride
-  %v.100 = add i64 %v.98, %v.99
-  %v.101 = insertelement <8 x i64> poison, i64 %v.100, i64 0
-  %v.102 = shufflevector <8 x i64> %v.101, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.103 = add <8 x i64> %v.102, %v.12
-  %v.104 = extractelement <8 x i64> %v.103, i64 0
-  %v.105 = getelementptr float, ptr %A, i64 %v.104
-  %v.106 = load float, ptr %v.105, align 4
-  %v.107 = insertelement <8 x float> poison, float %v.106, i64 0
-  %v.108 = extractelement <8 x i64> %v.103, i64 1
+  %v.101 = load <8 x float>, ptr %B.rf, align 4
+  %v.102 = mul i64 %v.98, %stride.1
+  %v.103 = mul i64 %ax0, %stride
+  %v.104 = add i64 %v.102, %v.103
+  %v.105 = insertelement <8 x i64> poison, i64 %v.104, i64 0
+  %v.106 = shufflevector <8 x i64> %v.105, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.107 = add <8 x i64> %v.106, %v.12
+  %v.108 = extractelement <8 x i64> %v.107, i64 0
   %v.109 = getelementptr float, ptr %A, i64 %v.108
   %v.110 = load float, ptr %v.109, align 4
-  %v.111 = insertelement <8 x float> %v.107, float %v.110, i64 1
-  %v.112 = extractelement <8 x i64> %v.103, i64 2
+  %v.111 = insertelement <8 x float> poison, float %v.110, i64 0
+  %v.112 = extractelement <8 x i64> %v.107, i64 1
   %v.113 = getelementptr float, ptr %A, i64 %v.112
   %v.114 = load float, ptr %v.113, align 4
-  %v.115 = insertelement <8 x float> %v.111, float %v.114, i64 2
-  %v.116 = extractelement <8 x i64> %v.103, i64 3
+  %v.115 = insertelement <8 x float> %v.111, float %v.114, i64 1
+  %v.116 = extractelement <8 x i64> %v.107, i64 2
   %v.117 = getelementptr float, ptr %A, i64 %v.116
   %v.118 = load float, ptr %v.117, align 4
-  %v.119 = insertelement <8 x float> %v.115, float %v.118, i64 3
-  %v.120 = extractelement <8 x i64> %v.103, i64 4
+  %v.119 = insertelement <8 x float> %v.115, float %v.118, i64 2
+  %v.120 = extractelement <8 x i64> %v.107, i64 3
   %v.121 = getelementptr float, ptr %A, i64 %v.120
   %v.122 = load float, ptr %v.121, align 4
-  %v.123 = insertelement <8 x float> %v.119, float %v.122, i64 4
-  %v.124 = extractelement <8 x i64> %v.103, i64 5
+  %v.123 = insertelement <8 x float> %v.119, float %v.122, i64 3
+  %v.124 = extractelement <8 x i64> %v.107, i64 4
   %v.125 = getelementptr float, ptr %A, i64 %v.124
   %v.126 = load float, ptr %v.125, align 4
-  %v.127 = insertelement <8 x float> %v.123, float %v.126, i64 5
-  %v.128 = extractelement <8 x i64> %v.103, i64 6
+  %v.127 = insertelement <8 x float> %v.123, float %v.126, i64 4
+  %v.128 = extractelement <8 x i64> %v.107, i64 5
   %v.129 = getelementptr float, ptr %A, i64 %v.128
   %v.130 = load float, ptr %v.129, align 4
-  %v.131 = insertelement <8 x float> %v.127, float %v.130, i64 6
-  %v.132 = extractelement <8 x i64> %v.103, i64 7
+  %v.131 = insertelement <8 x float> %v.127, float %v.130, i64 5
+  %v.132 = extractelement <8 x i64> %v.107, i64 6
   %v.133 = getelementptr float, ptr %A, i64 %v.132
   %v.134 = load float, ptr %v.133, align 4
-  %v.135 = insertelement <8 x float> %v.131, float %v.134, i64 7
-  %v.136 = fadd <8 x float> %v.97, %v.135
-  store <8 x float> %v.136, ptr %B.rf, align 4
+  %v.135 = insertelement <8 x float> %v.131, float %v.134, i64 6
+  %v.136 = extractelement <8 x i64> %v.107, i64 7
+  %v.137 = getelementptr float, ptr %A, i64 %v.136
+  %v.138 = load float, ptr %v.137, align 4
+  %v.139 = insertelement <8 x float> %v.135, float %v.138, i64 7
+  %v.140 = fadd <8 x float> %v.101, %v.139
+  store <8 x float> %v.140, ptr %B.rf, align 4
   br label %endif.b
 else.b:
-  %v.137 = icmp slt i64 %v.94, %m
-  br i1 %v.137, label %then.b.1, label %endif.b.1
+  %v.141 = icmp slt i64 %v.98, %m
+  br i1 %v.141, label %then.b.1, label %endif.b.1
 then.b.1:
-  %v.138 = load <8 x float>, ptr %B.rf, align 4
-  %v.139 = mul i64 %v.94, %stride.1
-  %v.140 = mul i64 %ax0, %stride
-  %v.141 = add i64 %v.139, %v.140
-  %v.142 = insertelement <8 x i64> poison, i64 %v.141, i64 0
-  %v.143 = shufflevector <8 x i64> %v.142, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.144 = add <8 x i64> %v.143, %v.12
-  %v.145 = sub i64 %m, %v.94
-  %v.146 = call i64 @llvm.smin.i64(i64 %v.145, i64 8)
-  %v.147 = call i64 @llvm.smax.i64(i64 %v.146, i64 0)
-  %v.148 = trunc i64 %v.147 to i32
-  %v.149 = insertelement <8 x i32> poison, i32 %v.148, i64 0
-  %v.150 = shufflevector <8 x i32> %v.149, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v.151 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.150
-  %v.152 = getelementptr float, ptr %A, <8 x i64> %v.144
-  %v.153 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.152, i32 4, <8 x i1> %v.151, <8 x float> zeroinitializer)
-  %v.154 = fadd <8 x float> %v.138, %v.153
-  %v.155 = load <8 x float>, ptr %B.rf, align 4
-  %v.156 = select <8 x i1> %v.151, <8 x float> %v.154, <8 x float> %v.155
-  %v.157 = freeze <8 x float> %v.156
-  store <8 x float> %v.157, ptr %B.rf, align 4
+  %v.142 = load <8 x float>, ptr %B.rf, align 4
+  %v.143 = mul i64 %v.98, %stride.1
+  %v.144 = mul i64 %ax0, %stride
+  %v.145 = add i64 %v.143, %v.144
+  %v.146 = insertelement <8 x i64> poison, i64 %v.145, i64 0
+  %v.147 = shufflevector <8 x i64> %v.146, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.148 = add <8 x i64> %v.147, %v.12
+  %v.149 = sub i64 %m, %v.98
+  %v.150 = call i64 @llvm.smin.i64(i64 %v.149, i64 8)
+  %v.151 = call i64 @llvm.smax.i64(i64 %v.150, i64 0)
+  %v.152 = trunc i64 %v.151 to i32
+  %v.153 = insertelement <8 x i32> poison, i32 %v.152, i64 0
+  %v.154 = shufflevector <8 x i32> %v.153, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v.155 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.154
+  %v.156 = getelementptr float, ptr %A, <8 x i64> %v.148
+  %v.157 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.156, i32 4, <8 x i1> %v.155, <8 x float> zeroinitializer)
+  %v.158 = fadd <8 x float> %v.142, %v.157
+  %v.159 = load <8 x float>, ptr %B.rf, align 4
+  %v.160 = select <8 x i1> %v.155, <8 x float> %v.158, <8 x float> %v.159
+  %v.161 = freeze <8 x float> %v.160
+  store <8 x float> %v.161, ptr %B.rf, align 4
   br label %endif.b.1
 endif.b.1:
   br label %endif.b
 endif.b:
-  %v.158 = add i64 8, %v.94
-  %v.159 = add i64 %v.158, 7
-  %v.160 = icmp slt i64 %v.159, %m
-  br i1 %v.160, label %then.b.2, label %else.b.1
-then.b.2:
-  %v.161 = load <8 x float>, ptr %B.rf, align 4
-  %v.162 = mul i64 %v.158, %stride.1
-  %v.163 = mul i64 %ax0, %stride
-  %v.164 = add i64 %v.162, %v.163
-  %v.165 = insertelement <8 x i64> poison, i64 %v.164, i64 0
-  %v.166 = shufflevector <8 x i64> %v.165, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.167 = add <8 x i64> %v.166, %v.12
-  %v.168 = extractelement <8 x i64> %v.167, i64 0
-  %v.169 = getelementptr float, ptr %A, i64 %v.168
-  %v.170 = load float, ptr %v.169, align 4
-  %v.171 = insertelement <8 x float> poison, float %v.170, i64 0
-  %v.172 = extractelement <8 x i64> %v.167, i64 1
-  %v.173 = getelementptr float, ptr %A, i64 %v.172
-  %v.174 = load float, ptr %v.173, align 4
-  %v.175 = insertelement <8 x float> %v.171, float %v.174, i64 1
-  %v.176 = extractelement <8 x i64> %v.167, i64 2
-  %v.177 = getelementptr float, ptr %A, i64 %v.176
-  %v.178 = load float, ptr %v.177, align 4
-  %v.179 = insertelement <8 x float> %v.175, float %v.178, i64 2
-  %v.180 = extractelement <8 x i64> %v.167, i64 3
-  %v.181 = getelementptr float, ptr %A, i64 %v.180
-  %v.182 = load float, ptr %v.181, align 4
-  %v.183 = insertelement <8 x float> %v.179, float %v.182, i64 3
-  %v.184 = extractelement <8 x i64> %v.167, i64 4
-  %v.185 = getelementptr float, ptr %A, i64 %v.184
-  %v.186 = load float, ptr %v.185, align 4
-  %v.187 = insertelement <8 x float> %v.183, float %v.186, i64 4
-  %v.188 = extractelement <8 x i64> %v.167, i64 5
-  %v.189 = getelementptr float, ptr %A, i64 %v.188
-  %v.190 = load float, ptr %v.189, align 4
-  %v.191 = insertelement <8 x float> %v.187, float %v.190, i64 5
-  %v.192 = extractelement <8 x i64> %v.167, i64 6
-  %v.193 = getelementptr float, ptr %A, i64 %v.192
-  %v.194 = load float, ptr %v.193, align 4
-  %v.195 = insertelement <8 x float> %v.191, float %v.194, i64 6
-  %v.196 = extractelement <8 x i64> %v.167, i64 7
-  %v.197 = getelementptr float, ptr %A, i64 %v.196
-  %v.198 = load float, ptr %v.197, align 4
-  %v.199 = insertelement <8 x float> %v.195, float %v.198, i64 7
-  %v.200 = fadd <8 x float> %v.161, %v.199
-  store <8 x float> %v.200, ptr %B.rf, align 4
-  br label %endif.b.2
-else.b.1:
-  %v.201 = icmp slt i64 %v.158, %m
-  br i1 %v.201, label %then.b.3, label %endif.b.3
-then.b.3:
-  %v.202 = load <8 x float>, ptr %B.rf, align 4
-  %v.203 = mul i64 %v.158, %stride.1
-  %v.204 = mul i64 %ax0, %stride
-  %v.205 = add i64 %v.203, %v.204
-  %v.206 = insertelement <8 x i64> poison, i64 %v.205, i64 0
-  %v.207 = shufflevector <8 x i64> %v.206, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.208 = add <8 x i64> %v.207, %v.12
-  %v.209 = sub i64 %m, %v.158
-  %v.210 = call i64 @llvm.smin.i64(i64 %v.209, i64 8)
-  %v.211 = call i64 @llvm.smax.i64(i64 %v.210, i64 0)
-  %v.212 = trunc i64 %v.211 to i32
-  %v.213 = insertelement <8 x i32> poison, i32 %v.212, i64 0
-  %v.214 = shufflevector <8 x i32> %v.213, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v.215 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.214
-  %v.216 = getelementptr float, ptr %A, <8 x i64> %v.208
-  %v.217 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.216, i32 4, <8 x i1> %v.215, <8 x float> zeroinitializer)
-  %v.218 = fadd <8 x float> %v.202, %v.217
-  %v.219 = load <8 x float>, ptr %B.rf, align 4
-  %v.220 = select <8 x i1> %v.215, <8 x float> %v.218, <8 x float> %v.219
-  %v.221 = freeze <8 x float> %v.220
-  store <8 x float> %v.221, ptr %B.rf, align 4
-  br label %endif.b.3
-endif.b.3:
-  br label %endif.b.2
-endif.b.2:
+  %k.inner.outer.next = add nsw i64 %k.inner.outer, 1
+  br label %loop.b.3
+after.b.3:
   %k.outer.next.1 = add nsw i64 %k.outer.1, 1
   br label %loop.b.2
 after.b.2:
-  %v.222 = mul i64 %ax0, %stride.2
-  %v.223 = getelementptr float, ptr %B, i64 %v.222
-  store float 0x0000000000000000, ptr %v.223, align 4
-  %v.224 = add nsw i64 0, 8
-  br label %loop.b.3
-loop.b.3:
-  %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.3 ]
-  %v.225 = icmp slt i64 %k.inner.inner.v, %v.224
-  br i1 %v.225, label %body.b.3, label %after.b.3
-body.b.3:
-  %v.226 = load float, ptr %v.223, align 4
-  %v.227 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
-  %v.228 = load float, ptr %v.227, align 4
-  %v.229 = fadd float %v.226, %v.228
-  store float %v.229, ptr %v.223, align 4
+  %v.162 = mul i64 %ax0, %stride.2
+  %v.163 = getelementptr float, ptr %B, i64 %v.162
+  store float 0x0000000000000000, ptr %v.163, align 4
+  %v.164 = add nsw i64 0, 8
+  br label %loop.b.4
+loop.b.4:
+  %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.4 ]
+  %v.165 = icmp slt i64 %k.inner.inner.v, %v.164
+  br i1 %v.165, label %body.b.4, label %after.b.4
+body.b.4:
+  %v.166 = load float, ptr %v.163, align 4
+  %v.167 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
+  %v.168 = load float, ptr %v.167, align 4
+  %v.169 = fadd float %v.166, %v.168
+  store float %v.169, ptr %v.163, align 4
   %k.inner.inner.v.next = add nsw i64 %k.inner.inner.v, 1
-  br label %loop.b.3
-after.b.3:
+  br label %loop.b.4
+after.b.4:
   %ax0.next = add nsw i64 %ax0, 1
   br label %loop.b
 after.b:
