@@ -43,10 +43,9 @@ def pass_lanes(tile_pass: TilePass, target: Target) -> int:
 
 def accumulators(combiner: Combiner, target: Target) -> int:
     """Return how many vectors of states fit in three quarters of the registers: 2, 4 or 8."""
-    size = lanes(combiner, target) * sum(v.dtype.itemsize for v in combiner.lhs)
-    budget = target.vector_bytes * (24 if target.vector_bytes >= WIDE_VECTOR else 12)
+    budget = 24 if target.vector_bytes >= WIDE_VECTOR else 12
     count = 8
-    while count > 2 and count * size > budget:
+    while count > 2 and count * len(combiner.lhs) > budget:  # a register for each field
         count //= 2
     return count
 

@@ -11,6 +11,12 @@ from axisfold.tensor import math as te
 from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.values import Complex
 
+
+def _tile_mean(t: Any) -> dict[str, Any] | None:
+    """Masked elements only: those that count are then counted in int32."""
+    return {"s": t.sum(lambda x: x)} if t.is_masked and t.is_single else None
+
+
 MEAN = Reducer(
     "mean",
     state={"s": "compensated"},
@@ -18,6 +24,7 @@ MEAN = Reducer(
     lift=lambda x: x,
     combine=lambda a, b: a.s + b.s,
     finalize=lambda a, count: a.s / te.cast(FLOAT64, count),
+    tile=_tile_mean,
 )
 
 
