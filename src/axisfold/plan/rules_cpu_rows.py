@@ -14,6 +14,7 @@ from axisfold.plan.schedules_cpu import (
     lanes,
     pass_lanes,
     share,
+    streams_of,
 )
 from axisfold.plan.sizes_cpu import ROW_STREAMS
 from axisfold.schedule.schedule import Schedule
@@ -77,8 +78,10 @@ def long_row(
     partial: Any = s.rfactor(graph.state, outer, factor_axis=-1)
     state.compute_at(result, share(result, result.op.axis))
     stage = s[first(partial)]
-    many = accumulators(traced.combiner, target) if streams is None else streams
-    fold_by_lanes(s, partial, stage, None, lanes(traced.combiner, target), many, streams=True)
+    many = accumulators(traced.combiner, target)
+    places = min(streams_of(graph), many) if streams is None else streams
+    width = lanes(traced.combiner, target)
+    fold_by_lanes(s, partial, stage, None, width, max(many, places), streams=places)
 
 
 def rows(s: Schedule, graph: Graph, traced: Traced, target: Target, *, rows: int = ROWS) -> None:
@@ -165,7 +168,8 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         s[tensors[0]].compute_at(state, run)
         width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
         is_long = part is None and len(passes) == 1
-        fold_by_lanes(s, tensors, state, run, width, many, streams=is_long)
+        places = min(streams_of(graph), many) if is_long else 1
+        fold_by_lanes(s, tensors, state, run, width, many, streams=places)
         if part is not None:
             _narrow(s[part], state, run, target)
     for head in graph.tile_heads:

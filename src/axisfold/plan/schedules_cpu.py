@@ -9,6 +9,7 @@ from typing import Any, Final
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Call
 from axisfold.ir.walk import post_order
+from axisfold.plan.graph import Graph
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -50,6 +51,14 @@ def accumulators(combiner: Combiner, target: Target) -> int:
     return count
 
 
+def streams_of(graph: Graph) -> int:
+    """Return how many places of each input are read at once.
+
+    Places a power of two apart share their lines of the first-level cache, which has eight.
+    """
+    return max(STREAMS // len(graph.inputs), 1)
+
+
 def first(tensors: Any) -> Tensor:
     """Return the first of one or several tensors."""
     found: Tensor = tensors[0] if isinstance(tensors, tuple) else tensors
@@ -71,7 +80,7 @@ def fold_by_lanes(
     width: int,
     many: int,
     *,
-    streams: bool = False,
+    streams: int = 1,
     row: int | None = None,
 ) -> None:
     """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
@@ -90,21 +99,25 @@ def fold_by_lanes(
     width, many
         Lanes of a vector, and vectors.
     streams
-        Each vector has a run of the axis of its own; otherwise they lie side by side.
+        Runs that the axis is cut into, all read at once; the vectors of each lie side by side.
     row
         Which data axis numbers results that are computed side by side, if there are several.
     """
     stage = s[first(tensors)]
-    if streams:
-        vector, rest = stage.split(stage.op.reduce_axis[-1], nparts=many)
-        _, lane = stage.split(rest, factor=width)
-    else:
-        _, block = stage.split(stage.op.reduce_axis[-1], factor=width * many)
-        vector, lane = stage.split(block, factor=width)
+    axis, beside = stage.op.reduce_axis[-1], max(many // streams, 1)
+    if streams > 1:
+        vector, axis = stage.split(axis, nparts=streams)
+    rest, lane = stage.split(axis, factor=width * beside)
+    if streams == 1:
+        vector, lane = stage.split(lane, factor=width)
+    elif beside > 1:
+        one, lane = stage.split(lane, factor=width)
+        stage.reorder(rest, vector, one, lane)
+        vector = stage.fuse(vector, one)
     by_lane: Any = s.rfactor(tensors, lane, factor_axis=-1)
     made = [by_lane]
     if many > 1:
-        place = -2 if streams else -1
+        place = -2 if streams > 1 and beside == 1 else -1
         vector = s[first(by_lane)].op.reduce_axis[place]
         made.append(s.rfactor(by_lane, vector, factor_axis=-2))
     at = share(parent, parent.op.axis) if at is None else at  # rfactor gives a stage new axes

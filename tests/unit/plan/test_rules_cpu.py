@@ -14,6 +14,7 @@ from axisfold.ir import build
 from axisfold.ir.stmt import Allocate
 from axisfold.ir.walk import post_order
 from axisfold.plan import planner, rules_cpu
+from axisfold.plan.script import schedule_source
 
 
 @pytest.fixture
@@ -156,6 +157,22 @@ def test_a_rule_is_reached_and_right(plans, name, x, axis, rule):
         assert (np.isnan(found) == np.isnan(wanted)).all()
     else:
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("size", [LONG, LONG + 4097])
+def test_two_inputs_share_the_places_that_are_read(plans, size):
+    x, y = numbers(2, size)
+    dot = axisfold.Reducer("dot", {"s": "compensated"}, 0, _product, lambda a, b: a.s + b.s)
+    found = axisfold.fold((x, y), dot)
+    (plan,) = plans
+    assert plan.rule.name == "long_row"
+    assert "nparts=4)" in schedule_source(plan)
+    wide = x.astype("float64") * y
+    assert abs(found - wide.sum()) <= 1e-6 * np.abs(wide).sum()
+
+
+def _product(x, y):
+    return axisfold.te.cast("float64", x) * axisfold.te.cast("float64", y)
 
 
 def test_parts_of_columns_hold_one_tile(plans):
