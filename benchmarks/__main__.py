@@ -30,14 +30,14 @@ def _arguments(given: list[str]) -> argparse.Namespace:
         "--group", default="memory,small", help="of memory, small, curve (default: memory,small)"
     )
     parser.add_argument(
-        "--peers", default=",".join(NAMES), help="libraries, none, torch.compile (gpu)"
+        "--peers",
+        help="libraries, or none (default: all; on a GPU of torch.compile, cupy, jax)",
     )
     parser.add_argument("--scale", type=float, default=1.0, help="of the large arrays")
     parser.add_argument("--threads", type=int, default=config.threads)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--no-check", action="store_true", help="do not check values")
     parser.add_argument("--json", type=Path, help="write the figures to a file")
-    parser.add_argument("--peer-rates", type=Path, help="GB/s of other libraries, as JSON (gpu)")
     parser.add_argument("--markdown", type=Path, help="write a page with the table to a file")
     parser.add_argument("--svg", type=Path, help="write the chart to a file")
     return parser.parse_args(given)
@@ -47,15 +47,10 @@ def main(given: list[str]) -> int:
     """Measure and print; the status is 1 if a value of axisfold's is wrong."""
     options = _arguments(given)
     if options.what == "gpu":
-        groups = options.group.split(",")
-        gpu = importlib.import_module("benchmarks.gpu")  # needs PyTorch and CuPy
-        return int(
-            gpu.main(
-                options, lambda name, group: group in groups and bool(re.search(options.only, name))
-            )
-        )
+        return _gpu(options, given)
     prepare(options.threads)
-    wanted = tuple(n for n in options.peers.split(",") if n in NAMES)
+    wanted = NAMES if options.peers is None else tuple(options.peers.split(","))
+    wanted = tuple(n for n in wanted if n in NAMES)
     peers = installed(options.threads, wanted)
     about = (
         f"{machine()}; threads {options.threads}; scale {options.scale}",
@@ -73,6 +68,24 @@ def main(given: list[str]) -> int:
             measure(case, peers, options.scale, options.repeats, check=not options.no_check)
         )
     print(table(outcomes))
+    return _report(options, outcomes, about)
+
+
+def _gpu(options: argparse.Namespace, given: list[str]) -> int:
+    gpu = importlib.import_module("benchmarks.gpu")  # needs PyTorch and CuPy
+    groups = options.group.split(",")
+    outcomes, about = gpu.run(
+        options, lambda name, group: group in groups and bool(re.search(options.only, name))
+    )
+    about += (f"{datetime.now(UTC):%Y-%m-%d}",)
+    about += (f"command: `python -m benchmarks {shlex.join(given)}`",)
+    return _report(options, outcomes, about, gpu.TITLE, gpu.METHOD)
+
+
+def _report(
+    options: argparse.Namespace, outcomes: list[Outcome], about: tuple[str, ...], *head: str
+) -> int:
+    """Print a chart and means, and write what is asked for."""
     print(chart(outcomes))
     print(summary(outcomes))
     if options.json:
@@ -81,7 +94,7 @@ def main(given: list[str]) -> int:
         options.svg.write_text(svg(outcomes))
     if options.markdown:
         near = options.svg and os.path.relpath(options.svg, options.markdown.parent)
-        options.markdown.write_text(page(outcomes, about, near or ""))
+        options.markdown.write_text(page(outcomes, about, near or "", *head))
     return int(any("axisfold" in o.wrong for o in outcomes))
 
 

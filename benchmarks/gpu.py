@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time the GPU cases: axisfold, PyTorch, and what reading or copying alone takes, in turn.
+"""Time the GPU cases: axisfold, its peers, and what reading or copying alone takes, in turn.
 
 Each timing begins with a write of more than the second-level cache, which also lets the host run
 ahead: CUDA events around a call then see the device only.
@@ -7,17 +7,22 @@ ahead: CUDA events around a call then see the device only.
 
 from __future__ import annotations
 
-import json
 import statistics
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any, Final
 
 import cupy
 import torch
+from benchmarks.cpu import OURS
+from benchmarks.cpu import Outcome as Basic
 from benchmarks.gpu_cases import CASES, Case
+from benchmarks.gpu_peers import installed, milliseconds_in_a_row
+from benchmarks.peers import Peer
 from benchmarks.strategies import READ
 
 import axisfold
@@ -25,39 +30,34 @@ import axisfold
 FLUSH_BYTES: Final = 256 << 20
 WARM: Final = 2
 GRAPH_CALLS: Final = 20
+# What a case should reach of the limit that fits it.
+GOAL: Final = 0.92
+PEERS: Final = "torch.compile,cupy,jax"
+TITLE: Final = "Performance on a GPU"
+METHOD: Final = (
+    "Each library folds the same arrays in one process, in turn, and the median of all rounds "
+    "counts, by CUDA events after a write of more than the second-level cache; JAX, whose streams "
+    "are its own, by the host's clock over six calls in a row. The limit is a kernel that only "
+    "reads as many bytes, for results as large as the input a copy. Small cases are calls in a "
+    "CUDA graph, of an array that the second-level cache holds. Results that are not those of "
+    "PyTorch, up to its rounding errors, are marked. This page is written by the command below."
+)
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What one case took, in GB/s of input bytes, and of the result where it is as large.
+class Outcome(Basic):
+    """What one case took; bytes are those of input, and of the result.
 
     Attributes
     ----------
-    name, nbytes
-        The case, and the bytes counted.
-    rates
-        Of ``axisfold``, ``torch`` and, if asked for, ``torch.compile``.
-    graph
-        Microseconds of a call in a CUDA graph that makes it many times, for small cases.
-    rule
-        That planned the kernel.
-    first
-        Milliseconds of axisfold's first call.
-    registers
-        Of a thread.
     error
         What went wrong; "" for nothing.
+    cold
+        Microseconds of a call with a cold cache, for small cases.
     """
 
-    name: str
-    nbytes: int = 0
-    rates: dict[str, float] = field(default_factory=dict)
-    graph: dict[str, float] = field(default_factory=dict)
-    microseconds: float = 0.0
-    rule: str = ""
-    first: float = 0.0
-    registers: int = 0
     error: str = ""
+    cold: dict[str, float] = field(default_factory=dict)
 
 
 class Clock:
@@ -143,11 +143,13 @@ def host_path(calls: int = 2000) -> dict[str, float]:
     return {name: statistics.median(t[WARM:]) * 1e6 for name, t in times.items()}
 
 
-def measure(case: Case, clock: Clock, rounds: int, *, compiled: bool = False) -> Outcome:
-    """Return the figures of a case, beside ``torch.compile`` if ``compiled``."""
+def measure(
+    case: Case, clock: Clock, rounds: int, peers: dict[str, Peer], *, compiled: bool = False
+) -> Outcome:
+    """Return the figures of a case beside its peers, and ``torch.compile`` if ``compiled``."""
     inputs = case.inputs()
     touched = sum(x.untyped_storage().nbytes() for x in inputs)
-    outcome = Outcome(case.name, touched * (2 if case.is_copy else 1))
+    outcome = Outcome(case.name, case.group, GOAL, touched * (2 if case.is_copy else 1))
     start = time.perf_counter()
     try:
         found = case.ours(*inputs)
@@ -155,26 +157,72 @@ def measure(case: Case, clock: Clock, rounds: int, *, compiled: bool = False) ->
     except (NotImplementedError, TypeError, ValueError, RuntimeError) as error:
         outcome.error = f"{type(error).__name__}: {error}"[:200]
         return outcome
-    outcome.first = (time.perf_counter() - start) * 1e3
+    outcome.first = time.perf_counter() - start
     expected = case.rival(*inputs)
-    outcome.error = "" if agrees(case, found, expected, inputs) else "wrong"
     if not case.is_copy:
         outcome.nbytes += sum(r.nbytes for r in _results(found))
-    rivals = {"axisfold": lambda: case.ours(*inputs), "torch": lambda: case.rival(*inputs)}
+    rivals = {OURS: lambda: case.ours(*inputs), "torch": lambda: case.rival(*inputs)}
     if compiled:
         fused = torch.compile(case.rival, dynamic=False)
         rivals["torch.compile"] = lambda: fused(*inputs)
-    times: dict[str, list[float]] = {name: [] for name in rivals}
+    if case.group == "memory":
+        able = {n: p for n, p in peers.items() if case.op in p.operations}
+        rivals |= {n: _of_peer(p, case, inputs) for n, p in able.items()}
+    times: dict[str, list[float]] = {}
+    for name, run in rivals.items():
+        result, error = _tried(name, run)
+        if error:
+            print(f"  {case.name}: {name}: {error}", file=sys.stderr)
+            continue
+        times[name] = []
+        if not agrees(case, _as_torch(result), expected, inputs):
+            outcome.wrong.append(name)
+    del result
     for number in range(rounds + WARM):
-        for name, run in rivals.items():
-            elapsed = clock(run)
+        for name in times:
+            elapsed = _timed(name, rivals[name], clock)
             if number >= WARM:
                 times[name].append(elapsed)
-    outcome.rates = {n: outcome.nbytes / statistics.median(t) / 1e6 for n, t in times.items()}
-    outcome.microseconds = statistics.median(times["axisfold"]) * 1e3
+    outcome.seconds = {n: statistics.median(t) / 1e3 for n, t in times.items()}
     if case.group == "small":
-        outcome.graph = {n: in_graph(rivals[n], rounds) for n in ("axisfold", "torch")}
+        outcome.cold = {n: s * 1e6 for n, s in outcome.seconds.items()}
+        outcome.seconds = {n: in_graph(rivals[n], rounds) / 1e6 for n in (OURS, "torch")}
     return outcome
+
+
+def _of_peer(peer: Peer, case: Case, inputs: list[Any]) -> Callable[[], Any]:
+    """Return the call of a library that has the operation; the first one takes the arrays."""
+    operation, taken = peer.operations[case.op], []
+
+    def run() -> Any:
+        if not taken:
+            taken.extend(peer.take(x) for x in inputs)
+        return operation(*taken, axis=case.axis)
+
+    return run
+
+
+def _tried(name: str, run: Callable[[], Any]) -> tuple[Any, str]:
+    """Return the result, or what went wrong where others cannot do a case."""
+    try:
+        return run(), ""
+    except Exception as error:  # libraries have errors of their own
+        if name == OURS:
+            raise
+        return None, repr(error)[:200]
+
+
+def _as_torch(found: Any) -> Any:
+    if isinstance(found, tuple):
+        return tuple(map(_as_torch, found))
+    return found if isinstance(found, torch.Tensor) else torch.from_dlpack(found)
+
+
+def _timed(name: str, run: Callable[[], Any], clock: Clock) -> float:
+    if name != "jax":
+        return clock(run)
+    torch.cuda.synchronize()
+    return milliseconds_in_a_row(run, sys.modules["jax"].block_until_ready)
 
 
 def _results(found: Any) -> list[Any]:
@@ -198,43 +246,58 @@ def agrees(case: Case, found: Any, expected: Any, inputs: list[Any]) -> bool:
     return True
 
 
-def main(options: Namespace, wanted: Callable[[str, str], bool]) -> int:
-    """Measure and print; the status is 1 if a value is wrong."""
+def run(
+    options: Namespace, wanted: Callable[[str, str], bool]
+) -> tuple[list[Basic], tuple[str, ...]]:
+    """Measure and print; return the outcomes, and lines on the machine and what it reaches."""
     axisfold.sum(torch.ones(3, 5, 7, device="cuda"), axis=(0, 2))  # loads the compiler
     clock = Clock()
     read, copy = limits(clock, options.repeats)
-    peers = json.loads(options.peer_rates.read_text()) if options.peer_rates else {"rows": []}
-    best = {r["case"]: max(v for k, v in r.items() if k != "case") for r in peers["rows"]}
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    print(f"read limit {read:.0f} GB/s, copy limit {copy:.0f} GB/s (cold cache)\n")
-    print(f"{'case':32} {'ours':>6} {'torch':>6} {'share':>6} {'peer':>6} {'us':>8} {'first':>6}")
-    print("(torch: the faster of the forms asked for; small cases: us in a graph, ours and torch)")
-    outcomes, compiled = [], "torch.compile" in options.peers.split(",")
+    names = (PEERS if options.peers is None else options.peers).split(",")
+    peers = installed(names)
+    about = [f"{torch.cuda.get_device_name()}; read limit {read:.0f} GB/s, copy {copy:.0f} GB/s"]
+    about.append(", ".join(f"{n} {_version(n)}" for n in ("axisfold", "torch", *peers)))
+    print("\n".join(about), end="\n\n")
+    print("us: of axisfold; for small cases in a graph, and PyTorch's")
+    print(f"{'case':32} {'ours':>6} {'best':>6} {'by':13} {'share':>6} {'us':>8} {'first':>6}")
+    outcomes: list[Basic] = []
     for case in CASES:
-        if not wanted(case.name, case.group):
-            continue
-        outcome = measure(case, clock, options.repeats, compiled=compiled)
-        outcomes.append(outcome)
-        limit = copy if case.is_copy else read
-        _print(outcome, limit, best.get(case.name))
+        if wanted(case.name, case.group):
+            compiled = "torch.compile" in names and case.group == "memory"
+            outcome = measure(case, clock, options.repeats, peers, compiled=compiled)
+            if case.group != "small":
+                outcome.limit = outcome.nbytes / (copy if case.is_copy else read) / 1e9
+            outcomes.append(outcome)
+            _print(outcome)
     host = host_path()
-    print(", ".join(f"{name} {us:.1f} us" for name, us in host.items()), "of host for 16 elements")
-    if options.json:
-        text = {"read": read, "copy": copy, "host": host, "rows": [asdict(o) for o in outcomes]}
-        options.json.write_text(json.dumps(text, indent=1) + "\n")
-    return int(any(o.error == "wrong" for o in outcomes))
+    about.append("host's time for a sum of 16 elements: " + _microseconds(host))
+    print(about[-1])
+    return outcomes, tuple(about)
 
 
-def _print(outcome: Outcome, limit: float, best: float | None) -> None:
-    if not outcome.rates:
+def _version(name: str) -> str:
+    """Return the version of a library, which for CuPy has no package of this name."""
+    module = sys.modules.get(name)
+    return str(getattr(module, "__version__", None) or version(name))
+
+
+def _microseconds(times: dict[str, float]) -> str:
+    return ", ".join(f"{name} {us:.1f} us" for name, us in times.items())
+
+
+def _print(outcome: Outcome) -> None:
+    if OURS not in outcome.seconds:
         print(f"{outcome.name:32} {outcome.error}", flush=True)
         return
-    ours = outcome.rates["axisfold"]
-    rival = max(rate for name, rate in outcome.rates.items() if name != "axisfold")
-    graph = "".join(f" {us:6.1f}" for us in outcome.graph.values())
-    share = f"{ours / best:6.2f}" if best else " " * 6
+    own = outcome.seconds[OURS]
+    best, by = min((s, n) for n, s in outcome.seconds.items() if n != OURS)
+    rates = [outcome.nbytes / s / 1e9 for s in (own, best)]
+    share = f"{outcome.share(OURS):6.3f}" if outcome.limit else " " * 6
+    wrong = f" wrong: {', '.join(outcome.wrong)}" if outcome.wrong else ""
+    times = f"{own * 1e6:8.1f} {outcome.first * 1e3:6.0f}"
+    if outcome.group == "small":
+        times += f"  torch {best * 1e6:.1f}, ratio {own / best:.2f}"
     print(
-        f"{outcome.name:32} {ours:6.0f} {rival:6.0f} {ours / limit:6.3f} {share} "
-        f"{outcome.microseconds:8.1f} {outcome.first:6.0f}{graph} {outcome.error}",
+        f"{outcome.name:32} {rates[0]:6.0f} {rates[1]:6.0f} {by:13} {share} {times}{wrong}",
         flush=True,
     )

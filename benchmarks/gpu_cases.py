@@ -37,6 +37,8 @@ class Case:
         ``memory``, ``small`` or ``curve``.
     is_copy
         Whether the result is as large as the input.
+    op, axis
+        How :mod:`benchmarks.gpu_peers` calls it, and the folded axes.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Case:
     view: Run = lambda x: x
     group: str = "memory"
     is_copy: bool = False
+    op: str = ""
+    axis: Any = None
 
     def inputs(self) -> list[Any]:
         """Return the arrays, of uniform numbers."""
@@ -73,7 +77,7 @@ def _op(
             raise NotImplementedError(op)
         return function(x, axis=axis)
 
-    return Case(name, shape, dtype, ours, _torch(op, axis), **more)
+    return Case(name, shape, dtype, ours, _torch(op, axis), op=op, axis=axis, **more)
 
 
 def _torch(op: str, axis: Any) -> Run:
@@ -150,7 +154,7 @@ MEMORY: Final = (
     Case(
         "sqdiff_two_inputs_f32_2^27", (1 << 27,), F32,
         lambda x, y: axisfold.fold((x, y), _DISTANCE),
-        lambda x, y: ((x - y) ** 2).sum(), copies=2,
+        lambda x, y: ((x - y) ** 2).sum(), copies=2, op="distance",
     ),
     _op("nansum_row_f32", SQUARE, F32, "nansum", 1),
     _op("strided_row_f32", (16384, 32768), F32, "sum", 1, view=lambda x: x[:, ::2]),
@@ -158,7 +162,7 @@ MEMORY: Final = (
     _op("complex64_full_2^27", (1 << 27,), C64, "sum"),
     Case(
         "sum_minmax_both_f32", (1 << 28,), F32, lambda x: axisfold.fold(x, ["min", "max"]),
-        torch.aminmax,
+        torch.aminmax, op="minmax",
     ),
 )  # fmt: skip
 

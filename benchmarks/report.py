@@ -9,7 +9,6 @@ from html import escape
 from typing import Final
 
 from benchmarks.cpu import OURS, Outcome
-from benchmarks.peers import NAMES
 
 _BAR: Final = 40
 _COLOURS: Final = (
@@ -19,7 +18,7 @@ _COLOURS: Final = (
 
 def libraries(outcomes: Sequence[Outcome]) -> list[str]:
     """Return the libraries that took part, axisfold first."""
-    return [n for n in (OURS, *NAMES) if any(n in o.seconds for o in outcomes)]
+    return list(dict.fromkeys([OURS, *(n for o in outcomes for n in o.seconds)]))
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -131,7 +130,13 @@ _ABOUT: Final = (
 )
 
 
-def page(outcomes: Sequence[Outcome], about: Sequence[str], image: str) -> str:
+def page(
+    outcomes: Sequence[Outcome],
+    about: Sequence[str],
+    image: str,
+    title: str = "Performance on CPUs",
+    method: str = _ABOUT,
+) -> str:
     """Return the page of the documentation: what was measured where, table, chart and means.
 
     Parameters
@@ -142,10 +147,12 @@ def page(outcomes: Sequence[Outcome], about: Sequence[str], image: str) -> str:
         Lines on the machine, the versions, the date and the command.
     image
         Where the page finds the chart; "" for none.
+    title, method
+        Of the page, and how it was measured.
     """
     parts = [
-        "# Performance on CPUs",
-        _ABOUT,
+        f"# {title}",
+        method,
         "\n".join(f"- {line}" for line in about),
         summary(outcomes) + ".",
         *([f"![Share of the limit for each case and library]({image})"] if image else []),
