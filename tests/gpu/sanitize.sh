@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Schedules of every kind at small sizes, under compute-sanitizer.
+# Schedules of every kind at small sizes, and every rule once, under compute-sanitizer.
 #
 #   tests/gpu/sanitize.sh [folder for the logs]
 #
@@ -14,7 +14,9 @@ export PYTHONPATH=src
 export AXISFOLD_CACHE_DIR="${AXISFOLD_CACHE_DIR:-$logs/axisfold-cache}"
 
 file=tests/gpu/programs/test_schedules.py
-cases="-q -m gpu -p no:cacheprovider $file::test_small $file::test_kernels"
+rules=tests/gpu/functions/test_rules.py
+cases="-q -m gpu -p no:cacheprovider $file::test_small $file::test_kernels
+  $rules::test_once $rules::test_ordered_once $rules::test_softmax_once"
 tools="memcheck racecheck synccheck"
 status=0
 

@@ -24,6 +24,8 @@ from axisfold.runtime.threads import check_status
 _SAMPLE_SECONDS: Final = 50e-6
 _MOST_SECONDS: Final = 2.0
 _FEWEST: Final = 3
+# What stands in results before a run whose values are looked at.
+POISON: Final = 0x55
 # What the second-level cache of a core surely holds.
 _CACHE_BYTES: Final = 192 << 10
 
@@ -99,22 +101,16 @@ class KernelCall:
 
     def __init__(self, planned: Planned, arrays: Sequence[View]) -> None:
         self.planned = planned
-        shape = planned.problem.kept
-        if planned.traced.is_spread:
-            shape += planned.problem.reduced
-        self.results = [
-            np.empty([a.extent for a in shape], r.dtype.to_numpy()) for r in planned.traced.results
-        ]
+        shape = result_shape(planned)
+        self.results = [np.empty(shape, r.dtype.to_numpy()) for r in planned.traced.results]
         # Which values results start from does not matter to the time.
         self.initial = [np.ones(1, v.form.dtype.to_numpy()) for v in planned.traced.initial]
-        pointers = [a.address for a in arrays]
-        pointers += [address_of(value) for value in self.initial]
-        addresses = [pointers[which] + offset for which, offset in input_offsets(planned, arrays)]
-        addresses += [0] * planned.traced.uses_index
-        for result, array in zip(planned.traced.results, self.results, strict=True):
-            base = address_of(array)
-            addresses += [base + part for part in part_offsets(result)]
-        self.addresses = addresses
+        self.addresses = addresses_of(
+            planned,
+            arrays,
+            [address_of(v) for v in self.initial],
+            list(map(address_of, self.results)),
+        )
         self.arrays = arrays  # the addresses are theirs
         self.entry, self.scalars = planned.plan.host.entry, host_scalars(planned)
 
@@ -124,13 +120,22 @@ class KernelCall:
         if status:
             check_status(status, "fold")
 
+    def poison(self) -> None:
+        """Fill the results with nonsense, so that what is not written shows."""
+        for result in self.results:
+            result.reshape(-1).view(np.uint8).fill(POISON)
+
+    def read(self) -> list[np.ndarray[Any, Any]]:
+        """Return copies of the results."""
+        return [result.copy() for result in self.results]
+
     def whole(self) -> tuple[Callable[[], None], int]:
         """Return the call on all data, and the number of elements of each result."""
         return self, prod(axis.extent for axis in self.planned.problem.kept)
 
     def odd_part(self) -> tuple[Callable[[], None], int]:
         """Return a call on a part of the data that fits no tile, and the number of results."""
-        problem = _cut(self.planned, lambda extent: min(5 * extent // 8 | 1, extent))
+        problem = odd_problem(self.planned)
         return self._part(problem), prod(axis.extent for axis in problem.kept)
 
     def within(self, most_bytes: int) -> tuple[Callable[[], None], int] | None:
@@ -153,6 +158,41 @@ class KernelCall:
                 check_status(status, "fold")
 
         return run
+
+
+def result_shape(planned: Planned) -> tuple[int, ...]:
+    """Return the extents of the memory that a kernel writes for each result."""
+    axes = planned.problem.kept
+    if planned.traced.is_spread:
+        axes += planned.problem.reduced
+    return tuple(axis.extent for axis in axes)
+
+
+def addresses_of(
+    planned: Planned, arrays: Sequence[View], initial: Sequence[int], results: Sequence[int]
+) -> list[int]:
+    """Return what a kernel is called with before its extents and strides.
+
+    Parameters
+    ----------
+    planned
+        The fold.
+    arrays
+        Its inputs.
+    initial, results
+        Addresses of initial values, and of memory for the results.
+    """
+    pointers = [*(a.address for a in arrays), *initial]
+    addresses = [pointers[which] + offset for which, offset in input_offsets(planned, arrays)]
+    addresses += [0] * planned.traced.uses_index
+    for result, base in zip(planned.traced.results, results, strict=True):
+        addresses += [base + part for part in part_offsets(result)]
+    return addresses
+
+
+def odd_problem(planned: Planned) -> Problem:
+    """Return the problem on a part of the data that fits no tile."""
+    return _cut(planned, lambda extent: min(5 * extent // 8 | 1, extent))
 
 
 def _is_free(planned: Planned) -> list[bool]:

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -14,19 +15,23 @@ from axisfold.api.dispatch import plan_request
 from axisfold.api.fold import Planned
 from axisfold.api.launches import forget
 from axisfold.api.measure import KernelCall, median_seconds
+from axisfold.api.measure_cuda import DeviceCall, median_seconds_on_device
 from axisfold.api.options import Request
 from axisfold.api.places import Place, fill_of, locate, request_of, views_of
 from axisfold.api.progress import Step, progress
 from axisfold.api.quantities import seconds_text
 from axisfold.api.spec import ArraySpec
-from axisfold.errors import AxisfoldError, UnsupportedError
-from axisfold.interop.views import View
+from axisfold.errors import AxisfoldError
+from axisfold.interop.views import HOST, View
 from axisfold.plan.planner import Plan, forget_plan, make_plan, rules_of, traced_key
 from axisfold.plan.rule import Rule
 from axisfold.plan.script import schedule_source, te_source
 from axisfold.plan.tuned import keep_tuned
+from axisfold.runtime.cuda.memory import synchronize
+from axisfold.target import Target
 
 Values = dict[str, int]
+Kernel = KernelCall | DeviceCall
 
 # How much faster a candidate has to be: less may be chance.
 _GAIN: Final = 0.97
@@ -120,7 +125,8 @@ def tune(
     Parameters
     ----------
     x : array_like, ArraySpec, or tuple of these
-        Input in the host's memory; in the place of an :class:`axisfold.ArraySpec` an array is made.
+        Input in the host's memory or on a CUDA device, where events take the times; in the place
+        of an :class:`axisfold.ArraySpec` an array is made on the host.
     reducer : str, Reducer, or list of these
         What :func:`axisfold.fold` takes.
     axis
@@ -136,24 +142,28 @@ def tune(
     -------
     Tuning
         What was tried and what won.
-
-    Raises
-    ------
-    UnsupportedError
-        ``X112``: arrays of a CUDA device.
     """
     inputs = x if isinstance(x, tuple) else (x,)
     request, _ = request_of("tune", reducer, axis, False, options)
     place = locate(inputs)
-    if place.target.has_threads:
-        raise UnsupportedError(
-            "tune measures folds of arrays in the host's memory only.",
-            code="X112",
-            hint="Use an array on the CPU; axisfold.explain() shows what a GPU's plan comes to.",
+    planned = _default(request, place)
+    if place.device == HOST:
+        arrays = place.allocated(fill_of(request))
+        _vary(arrays, inputs, request)
+        search = _Search(
+            planned,
+            place.target,
+            partial(KernelCall, arrays=views_of(arrays)),
+            median_seconds,
         )
-    arrays = place.allocated(fill_of(request))
-    _vary(arrays, inputs, request)
-    search = _Search(_default(request, place), views_of(arrays))
+    else:
+        synchronize(place.device)
+        search = _Search(
+            planned,
+            place.target,
+            partial(DeviceCall, arrays=cast("tuple[View, ...]", place.arrays), place=place),
+            partial(median_seconds_on_device, place),
+        )
     try:
         with progress("tuning", max(search.total, 1), is_shown=progress_bar) as step:
             search.run(time.perf_counter() + seconds, step)
@@ -164,11 +174,11 @@ def tune(
 
 def _default(request: Request, place: Place) -> Planned:
     """Return the plan with the defaults, whatever was found before."""
-    planned = plan_request(request, place.arrays, library=place.library)
+    planned = plan_request(request, place.arrays, place.target, place.library)
     plan = planned.plan
     rules = rules_of(plan.target, is_spread=planned.traced.is_spread)
     rule = next(r for r in rules if r.name == plan.rule.name)
-    return replace(planned, plan=make_plan(planned.traced, plan.layout, rule=rule))
+    return replace(planned, plan=make_plan(planned.traced, plan.layout, place.target, rule))
 
 
 def _vary(arrays: Sequence[Any], given: Sequence[Any], request: Request) -> None:
@@ -183,11 +193,17 @@ def _vary(arrays: Sequence[Any], given: Sequence[Any], request: Request) -> None
 class _Search:
     """The state of a search: what is known of the default's results, and the best so far."""
 
-    def __init__(self, planned: Planned, arrays: list[View]) -> None:
-        self.planned, self.arrays = planned, arrays
+    def __init__(
+        self,
+        planned: Planned,
+        target: Target,
+        bind: Callable[[Planned], Kernel],
+        medians: Callable[..., list[float]],
+    ) -> None:
+        self.planned, self.target, self.bind, self.medians = planned, target, bind, medians
         self.rule: Rule = planned.plan.rule
         self.total = sum(len(values) for values in self.rule.parameters.values())
-        self.default = self.best = KernelCall(planned, arrays)
+        self.default = self.best = bind(planned)
         self.wanted = list(_outcomes(self.default))
         self.values: Values = {}
         self.trials: list[Trial] = []
@@ -201,11 +217,9 @@ class _Search:
                 if time.perf_counter() > deadline:
                     return
                 values = {**self.values, name: value}
-                plan = make_plan(
-                    self.planned.traced,
-                    self.planned.plan.layout,
-                    rule=self.rule.with_values(values),
-                )
+                plan = self.planned.plan
+                rule = self.rule.with_values(values)
+                plan = make_plan(plan.traced, plan.layout, self.target, rule)
                 self._try(values, plan, seen)
                 step(values_text(values))
         self.is_complete = True
@@ -217,14 +231,14 @@ class _Search:
             if text in seen:
                 return
             seen.add(text)
-            kernel = KernelCall(replace(self.planned, plan=plan), self.arrays)
+            kernel = self.bind(replace(self.planned, plan=plan))
         except AxisfoldError:
             self.trials.append(Trial(values, None, None))
             return
         if not all(map(_agree, self.wanted, _outcomes(kernel))):
             self.trials.append(Trial(values, None, None))
             return
-        mine, best = median_seconds(_REPEATS, kernel, self.best)
+        mine, best = self.medians(_REPEATS, kernel, self.best)
         self.trials.append(Trial(values, mine, best))
         if mine < _GAIN * best:
             self.best, self.values = kernel, values
@@ -233,15 +247,15 @@ class _Search:
         """Compare the best with the default once more, and keep what won."""
         speedup = 1.0
         if self.values:
-            mine, default = median_seconds(_REPEATS, self.best, self.default)
+            mine, default = self.medians(_REPEATS, self.best, self.default)
             speedup = default / mine
             if mine > _GAIN * default:
                 self.values, speedup = {}, 1.0
-        traced, layout = self.planned.traced, self.planned.plan.layout
-        is_kept = False
+        plan, is_kept = self.planned.plan, False
         if self.values or self.is_complete:
-            is_kept = keep_tuned(self.rule, traced_key(traced), layout, self.values)
-            forget_plan(traced, layout)
+            key = traced_key(plan.traced)
+            is_kept = keep_tuned(self.rule, key, plan.layout, self.target, self.values)
+            forget_plan(plan.traced, plan.layout, self.target)
             forget()
         return Tuning(self.rule.name, self.values, speedup, tuple(self.trials), is_kept)
 
@@ -250,13 +264,12 @@ def _text(plan: Plan) -> str:
     return te_source(plan.graph) + schedule_source(plan)
 
 
-def _outcomes(kernel: KernelCall) -> Iterator[list[np.ndarray[Any, Any]]]:
+def _outcomes(kernel: Kernel) -> Iterator[list[np.ndarray[Any, Any]]]:
     """Return the results of all elements, and of a part that fits no tile."""
     for run, count in (kernel.whole(), kernel.odd_part()):
-        for result in kernel.results:
-            result.reshape(-1).view(np.uint8).fill(0x55)  # so that what is not written shows
+        kernel.poison()
         run()
-        yield [result.ravel()[:count].copy() for result in kernel.results]
+        yield [result.ravel()[:count] for result in kernel.read()]
 
 
 def _agree(a: Sequence[np.ndarray[Any, Any]], b: Sequence[np.ndarray[Any, Any]]) -> bool:

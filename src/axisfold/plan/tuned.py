@@ -28,22 +28,25 @@ def tuned_rule(rule: Rule, traced: Hashable, layout: LayoutClass, target: Target
     layout, target
         The class, and what it is planned for.
     """
-    if not config.tuned or not rule.parameters or target.has_threads:
+    if not config.tuned or not rule.parameters or target.kind == "sim":
         return rule
-    record = read_record(_KIND, _about(rule, traced, layout))
+    record = read_record(_KIND, _about(rule, traced, layout, target))
     values = None if record is None else _checked(rule, record.get("values"))
     return rule.with_values(values) if values else rule
 
 
 def keep_tuned(
-    rule: Rule, traced: Hashable, layout: LayoutClass, values: Mapping[str, int]
+    rule: Rule, traced: Hashable, layout: LayoutClass, target: Target, values: Mapping[str, int]
 ) -> bool:
     """Keep parameters for a class, none for the defaults; return whether a folder took them."""
-    return write_record(_KIND, _about(rule, traced, layout), {"values": dict(values)})
+    about = _about(rule, traced, layout, target)
+    return write_record(_KIND, about, {"values": dict(values)})
 
 
-def _about(rule: Rule, traced: Hashable, layout: LayoutClass) -> dict[str, Any]:
-    return {"rule": rule.name, "layout": repr(layout), "fold": stable_text(traced)}
+def _about(rule: Rule, traced: Hashable, layout: LayoutClass, target: Target) -> dict[str, Any]:
+    about = {"rule": rule.name, "layout": repr(layout), "fold": stable_text(traced)}
+    # A record says which machine it is of; of a GPU the target tells the card.
+    return about | {"target": repr(target)} if target.kind == "cuda" else about
 
 
 def _checked(rule: Rule, values: Any) -> dict[str, int] | None:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A place for the cache, so that tests begin without one and a layout class compiles once."""
+"""A place for the cache; ``AXISFOLD_CACHE_DIR`` shares it among processes that run side by side."""
 
+import os
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -14,4 +16,5 @@ collect_ignore_glob += [] if find_spec("jax") else ["test_jax*.py"]
 
 @pytest.fixture(autouse=True, scope="session")
 def _cache(tmp_path_factory):
-    config.cache_dir = tmp_path_factory.mktemp("cache")
+    given = os.environ.get("AXISFOLD_CACHE_DIR")
+    config.cache_dir = Path(given) if given else tmp_path_factory.mktemp("cache")

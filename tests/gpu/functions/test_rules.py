@@ -4,7 +4,7 @@
 import cupy
 import numpy as np
 import pytest
-from fold_support import agree, elements, expected
+from fold_support import agree, elements, expected, spreads
 
 import axisfold
 from axisfold.api.launches import forget
@@ -54,6 +54,40 @@ def test_by_name(rule):
         assert all(np.array_equal(results[0], r) for r in results)
     made = {plan.rule.name for plan in planner._plans.values()}
     assert rule in made
+
+
+@pytest.mark.parametrize("rule", [*CASES, *(f"dear {rule}" for rule in DEAR)])
+def test_once(rule):
+    """A single small run of each rule, which the tools of compute-sanitizer watch."""
+    is_dear = rule.startswith("dear ")
+    shapes, axis = (DEAR if is_dear else CASES)[rule.removeprefix("dear ")]
+    name = "logsumexp" if is_dear else "var" if rule.startswith("tiled") else "sum"
+    x = elements(shapes[-1], "float32", name)
+    result = getattr(axisfold, name)(cupy.asarray(x), axis=axis).get()
+    agree(name, result, expected(name, x, axis), x, axis)
+    assert rule.removeprefix("dear ") in {plan.rule.name for plan in planner._plans.values()}
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_ordered_once(axis):
+    last = axisfold.Reducer(
+        "last", state={"n": "int64", "v": "input"}, identity={"n": 0, "v": 0},
+        lift=lambda x: {"n": 1, "v": x},
+        combine=lambda a, b: {"n": a.n + b.n, "v": axisfold.te.select(b.n > 0, b.v, a.v)},
+        finalize=lambda a: a.v, facts=("ordered",),
+    )  # fmt: skip
+    for shape in [(40, 1025), (3, 70001)]:
+        x = elements(shape, "float32", "sum")
+        found = axisfold.fold(cupy.asarray(x), last, axis=axis).get()
+        assert (found == x.take(-1, axis)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("shape", [(300, 33), (40, 1000), (30, 5000), (70, 1000), (5, 1000)])
+def test_softmax_once(shape, dtype):
+    for axis in (0, 1):
+        x = elements(shape, dtype, "softmax")
+        spreads.agree("softmax", axisfold.softmax(cupy.asarray(x), axis).get(), x, axis)
 
 
 @pytest.mark.parametrize("rule", DEAR)

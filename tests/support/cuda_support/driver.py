@@ -59,12 +59,14 @@ class FakeDriver:
         Number of parameters by kernel, as far as launches should note their values.
     places
         Device of an address that ``cuPointerGetAttribute`` is asked for.
+    milliseconds
+        Between any two events.
     """
 
     def __init__(self, attributes=None):
         self.attributes = ATTRIBUTES | (attributes or {})
         self.calls, self.memory, self.captured, self.failures, self.places = [], {}, set(), {}, {}
-        self.parameters, self.busy = {}, 0
+        self.parameters, self.busy, self.milliseconds = {}, 0, 1.0
         self._contexts, self._native = [], {}
         self._next = itertools.count(1 << 32, 1 << 20)
 
@@ -174,6 +176,23 @@ class FakeDriver:
         return (self.busy,)
 
     def cuEventDestroy(self, event):
+        return (0,)
+
+    def cuEventSynchronize(self, event):
+        return (0,)
+
+    def cuEventElapsedTime(self, begin, end):
+        return 0, self.milliseconds
+
+    def cuCtxSynchronize(self):
+        return (0,)
+
+    def cuMemcpyHtoD(self, target, source, size):
+        self._note("write", size)
+        return (0,)
+
+    def cuMemcpyDtoH(self, target, source, size):
+        ctypes.memset(target, 0, size)
         return (0,)
 
     def cuGetErrorString(self, status):

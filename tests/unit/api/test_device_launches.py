@@ -9,8 +9,10 @@ import pytest
 from cuda_support import Interface, install
 
 import axisfold as af
+from axisfold.api import measure_cuda
 from axisfold.api.device import target_of
 from axisfold.api.launches import forget, launches
+from axisfold.config import config
 from axisfold.plan import planner
 
 ADDRESS = 1 << 40
@@ -83,3 +85,26 @@ def test_threads_do_not_mix_up_their_arguments(fake):
         thread.join()
     seen = [call[4][0] for call in fake.calls if call[0] == "launch"]
     assert sorted(seen) == sorted(both * 50)
+
+
+def test_tuning_takes_times_by_events_and_keeps_the_winner(fake, monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "cache_dir", tmp_path)
+    x = Interface(np.empty((4, 1 << 20), "f4"), ADDRESS)
+    clock = measure_cuda.seconds_on_device
+
+    def seconds(run, *where):
+        rule = next(c.cell_contents for c in run.__closure__ if callable(c.cell_contents))
+        return [
+            t * (1 + (rule.planned.plan.rule.values != {"unroll": 8})) for t in clock(run, *where)
+        ]
+
+    monkeypatch.setattr(measure_cuda, "seconds_on_device", seconds)
+    found = af.tune(x, "sum", axis=1, progress_bar=False)
+    assert (found.rule, found.values, found.speedup) == ("row_split", {"unroll": 8}, 2.0)
+    assert found.is_kept
+    assert fake.words().count("write") == 2 * (1 + len(found.trials))  # all of it, and a part
+    af.sum(x, axis=1)
+    (plan,) = planner._plans.values()
+    assert plan.rule.values == {"unroll": 8}
+    (record,) = (tmp_path / "tuned").glob("*.json")
+    assert "multiprocessors=4" in record.read_text()

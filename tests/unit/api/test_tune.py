@@ -15,7 +15,6 @@ from axisfold import ArraySpec, explain, tune
 from axisfold.api import tune as search
 from axisfold.api.launches import forget
 from axisfold.config import config
-from axisfold.errors import UnsupportedError
 from axisfold.plan import planner, rules_cpu
 from axisfold.plan.rule import Rule
 
@@ -207,23 +206,6 @@ EXAMPLES = {
     "column_parts": (ArraySpec((2500, 33), "float32"), "sum", 0),
     "column": (ArraySpec((1000, 1500), "float32"), "sum", 0),
 }
-
-
-def test_device_arrays_are_refused(monkeypatch):
-    from axisfold.target import Target
-
-    real = search.locate
-
-    def on_device(inputs):
-        place = real(inputs)
-        return type(place)(
-            place.inputs, place.arrays, 0, Target("cuda", arch="sm_90"), place.library, place.stream
-        )
-
-    monkeypatch.setattr(search, "locate", on_device)
-    with pytest.raises(UnsupportedError) as caught:
-        tune(X, "sum")
-    assert caught.value.code == "X112"
 
 
 def test_a_result_of_the_inputs_shape():
