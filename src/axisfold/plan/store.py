@@ -18,7 +18,7 @@ from axisfold.errors import AxisfoldError
 from axisfold.ir.stmt import Kernel
 from axisfold.runtime.cpu import host_key
 from axisfold.runtime.cuda import hosttext
-from axisfold.runtime.cuda.compile import stored_code
+from axisfold.runtime.cuda.compile import installed_nvrtc, stored_code
 from axisfold.runtime.cuda.program import Binary, Program
 from axisfold.runtime.disk import shared_cache
 from axisfold.target import Target
@@ -74,9 +74,8 @@ def plan_key(target: Target, *parts: Hashable) -> str | None:
     """
     if shared_cache("plans") is None:
         return None
-    # For a GPU the target says all.  NVRTC is not asked: to load it takes longer than a plan may,
-    # and machine code that an earlier version made of the same program is as good.
-    machine = "" if target.kind == "cuda" else host_key()
+    # For a GPU the target says all.  NVRTC is not loaded, which takes longer than a plan may.
+    machine = installed_nvrtc() if target.kind == "cuda" else host_key()
     text = "\n".join([machine, _fingerprint(), *map(stable_text, (target, *parts))])
     return hashlib.sha256(text.encode()).hexdigest()
 

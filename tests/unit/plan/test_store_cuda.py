@@ -2,6 +2,7 @@
 """Plans for GPUs on disk: a process that meets a known class only loads machine code."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +13,16 @@ import axisfold as af
 from axisfold.api.device import target_of
 from axisfold.api.launches import forget
 from axisfold.config import config
+from axisfold.dtypes import INT64, parse
 from axisfold.errors import InternalError
-from axisfold.ir.expr import Const, Var
-from axisfold.ir.stmt import Kernel, Store
+from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Const, Reciprocal, Var
+from axisfold.ir.stmt import Kernel, Launch, Let, Store
 from axisfold.plan import planner, store
 from axisfold.runtime.cuda import compile as compiler
 from axisfold.runtime.cuda import hosttext
+from axisfold.runtime.cuda.hostplan import Entry, plan_host
 from axisfold.runtime.disk import DiskCache
 
 ADDRESS = 1 << 40
@@ -115,6 +120,48 @@ def test_another_card_has_plans_of_its_own(process, monkeypatch, other):
         process.start(**card)
         full_sum(process)
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_another_version_of_nvrtc_has_plans_of_its_own(process, monkeypatch, tmp_path):
+    full_sum(process)
+    here = compiler.installed_nvrtc()
+    assert "cuda_bindings" in here
+    (tmp_path / "nvidia_cuda_nvrtc-99.1.dist-info").mkdir()
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path), str(tmp_path / "none")])
+    compiler.installed_nvrtc.cache_clear()
+    try:
+        assert compiler.installed_nvrtc() == f"{here}, nvidia_cuda_nvrtc-99.1.dist-info"
+        for count in (1, 0):  # not found, then found
+            process.start()
+            full_sum(process)
+            assert len(process.written) == count
+    finally:
+        compiler.installed_nvrtc.cache_clear()
+
+
+def test_values_of_the_host_are_the_same_after_the_disk():
+    m, n = Var("m", INT64), Var("n", INT64)
+    small = build.cast("uint32", n)
+    value = build.select(
+        m < 5, n // 3, build.cast("int64", Reciprocal("shift", small, parse("uint32")))
+    )
+    more = build.cast("int64", Reciprocal("multiplier", small, parse("uint32")))
+    out = Buffer("out", INT64, (m,))
+    store_it = Store(out, Const(0, INT64), Const(0, INT64))
+    launch = Launch("k", ("blockIdx.x",), (Var("blockIdx.x", INT64),), (m,), store_it, 0)
+    p, q = Var("p", INT64), Var("q", INT64)
+    body = Let(p, value, Let(q, more, launch))
+    kernel = Kernel("k", (Buffer("x", INT64, (m, n)), out), (out,), body)
+    entries = {launch: Entry("k", (out,), (p, q))}
+    document = json.loads(json.dumps(hosttext.save(kernel, entries)))
+    loaded, found = hosttext.load(document)
+    theirs = loaded.params[0].shape
+    for pair in ((3, 7), (9, 1000), (1, 1)):
+        plans = [
+            plan_host(k, e, dict(zip(axes, pair, strict=True)))
+            for k, e, axes in ((kernel, entries, (m, n)), (loaded, found, theirs))
+        ]
+        assert plans[0].launches[0].scalars == plans[1].launches[0].scalars
 
 
 def test_only_what_a_host_does_is_written():

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
 import sys
 import threading
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from axisfold.codegen.cuda import OPTIONS
@@ -21,6 +24,7 @@ from axisfold.runtime.disk import shared_cache
 _OPTIONS: Final = (*OPTIONS, "-minimal", "--ptxas-options=-v")
 _FORMAT: Final = "1"
 _CONTEXT_LINES: Final = 2
+_PACKAGES: Final = ("nvidia_cuda_nvrtc", "cuda_bindings")
 
 _compiling: Final = threading.RLock()
 _memory: Final[dict[str, Cubin]] = {}
@@ -130,9 +134,9 @@ def clear_memory() -> None:
     _memory.clear()
 
 
-def _key(source: str, arch: str, version: str) -> str:
+def _key(source: str, arch: str, nvrtc: str) -> str:
     release = sys.modules["axisfold"].__version__  # an import would reach above this layer
-    parts = (_FORMAT, release, version, arch, *_OPTIONS, source)
+    parts = (_FORMAT, release, nvrtc, arch, *_OPTIONS, source)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -144,6 +148,22 @@ def stored_code(key: str) -> tuple[bytes, str] | None:
         return None
     report, _, code = entry.partition(b"\0")
     return code, report.decode()
+
+
+@cache
+def installed_nvrtc() -> str:
+    """Return what tells the installed NVRTC from others, without loading it.
+
+    Those are the names, with their versions, of the packages that bring and find it, as pip leaves
+    them on the path: importlib.metadata would take longer than to load a plan.  A toolkit of the
+    system's has none, and is told by the release of the package that finds it alone.
+    """
+    found = set()
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            names = os.listdir(folder or ".")
+            found.update(n for n in names if n.startswith(_PACKAGES) and n.endswith("-info"))
+    return ", ".join(sorted(found))
 
 
 def _from_disk(key: str, source: str, arch: str) -> Cubin | None:

@@ -36,7 +36,7 @@ _NODES: Final[dict[str, Callable[[Sequence[Any], Sequence[Any]], Expr]]] = {
     "var": lambda words, _: Var(words[0], parse(words[1])),
     "const": lambda words, _: Const(words[0], parse(words[1])),
     "cast": lambda words, parts: Cast(parts[0], parse(words[0])),
-    "reciprocal": lambda words, parts: Reciprocal(parts[0], words[0], parse(words[1])),
+    "reciprocal": lambda words, parts: Reciprocal(words[0], parts[0], parse(words[1])),
     "binary": lambda words, parts: Binary(words[0], *parts),
     "compare": lambda words, parts: Compare(words[0], *parts),
     "not": lambda words, parts: Not(*parts),
