@@ -24,9 +24,7 @@ def _env(factor: int) -> Bounds:
 
 
 def _forms() -> st.SearchStrategy[Expr]:
-    leaves = st.one_of(
-        st.sampled_from([M, OUTER, INNER]), st.integers(-5, 5).map(build.const)
-    )
+    leaves = st.one_of(st.sampled_from([M, OUTER, INNER]), st.integers(-5, 5).map(build.const))
 
     def grown(part: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         pairs = st.tuples(part, part)

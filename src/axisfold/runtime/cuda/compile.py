@@ -158,7 +158,7 @@ def installed_nvrtc() -> str:
     them on the path: importlib.metadata would take longer than to load a plan.  A toolkit of the
     system's has none, and is told by the release of the package that finds it alone.
     """
-    found = set()
+    found: set[str] = set()
     for folder in sys.path:
         with contextlib.suppress(OSError):
             names = os.listdir(folder or ".")
