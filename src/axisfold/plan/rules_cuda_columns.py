@@ -8,7 +8,7 @@ from typing import Any
 
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_gpu import bind, first, fused
-from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL
+from axisfold.plan.sizes_gpu import BLOCK, TILE
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -35,11 +35,12 @@ def thread_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> 
 
 
 def column(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int | None = None
 ) -> None:
     """Give each tile of columns a block."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    _, rest = state.split(fused(state, state.op.reduce_axis), factor=unroll * graph.gpu.team)
+    swept = (unroll or graph.gpu.steps) * graph.gpu.team
+    _, rest = state.split(fused(state, state.op.reduce_axis), factor=swept)
     rows = _rows(s, graph, graph.state, rest)
     tile, _, column = tile_of_columns(result, result.op.axis, graph)
     state.compute_at(result, column)
@@ -48,11 +49,11 @@ def column(
 
 
 def column_split(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int | None = None
 ) -> None:
     """Share each tile of columns among blocks, of which the last folds what they left."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    swept = unroll * graph.gpu.team
+    swept = (unroll or graph.gpu.steps) * graph.gpu.team
     units = fused(state, state.op.reduce_axis)
     _, turn = state.split(units, factor=swept * graph.gpu.parts)
     part, _ = state.split(turn, factor=swept)

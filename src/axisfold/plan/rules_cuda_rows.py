@@ -7,7 +7,7 @@ from typing import Any
 
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_gpu import bind, first, fused, named
-from axisfold.plan.sizes_gpu import BLOCK, UNROLL
+from axisfold.plan.sizes_gpu import BLOCK
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -15,14 +15,16 @@ from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
 
 
-def row(s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL) -> None:
+def row(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int | None = None
+) -> None:
     """Give each row a block."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     block = fused(result, result.op.axis)
     bind(result, block, "blockIdx.x")
     state.compute_at(result, block)
     state.set_scope("local")
-    fold_row(s, graph, graph.state, BLOCK, unroll)
+    fold_row(s, graph, graph.state, BLOCK, unroll or graph.gpu.steps)
 
 
 def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -39,10 +41,10 @@ def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
 
 
 def row_split(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int = UNROLL
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, unroll: int | None = None
 ) -> None:
     """Share each row among blocks, which take turns; the last of them folds what they left."""
-    gpu = graph.gpu
+    gpu, unroll = graph.gpu, unroll or graph.gpu.steps
     result, state = s[graph.results[0]], s[graph.state[0]]
     lane = named(state, graph.lane)
     units = fused(state, [a for a in state.op.reduce_axis if a is not lane])

@@ -13,21 +13,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from axisfold.ir.expr import Call
-from axisfold.ir.walk import post_order
 from axisfold.plan.canonical import LoopAxis, Problem
+from axisfold.plan.merging import is_cheap, is_dear
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
 
 # Bytes of the longest load of a thread, and of the states that its lanes may hold.
 LOAD_BYTES: Final = 16
-STATE_BYTES: Final = 256
+STATE_BYTES: Final = 96
 # Threads of a block, and loads of a thread that are under way at once.
 BLOCK: Final = 256
 UNROLL: Final = 4
+# Where a block takes so many turns of them, a thread has more loads under way.
+MOST_LOADS: Final = 8
+TURNS: Final = 2
 WARP: Final = 32
-# Blocks of BLOCK threads that a multiprocessor holds, or takes in two waves.
+# Blocks of BLOCK threads that a multiprocessor holds: of rows, and of columns with their registers.
 RESIDENT: Final = 8
+RESIDENT_COLUMNS: Final = 4
+# Waves of blocks that share few long rows, or many; units that make a share of one worth it.
+FEW_ROWS_WAVES: Final = 3
+MANY_ROWS_WAVES: Final = 8
+LONG_UNITS: Final = 8192
 # Rows up to this many elements are compiled for their length.
 SHORT_ROW: Final = 4096
 # Steps of a thread over a short row, all written out.
@@ -188,32 +195,32 @@ def classify(
     # Where no pass over a tile saves work, elements go into the state one by one as quickly.
     has_places = any(p.places for p in traced.tile_passes)
     has_tiles = (traced.reads_twice or has_places) and not (has_places and len(problem.reduced) > 1)
+    # Sums of short integers are narrower in a tile, which pays where tiles are many.
+    sums_short = not has_tiles and traced.sums_short
+    has_tiles |= sums_short
     if traced.is_spread and kind == "kept":
         return _column(problem, 1, folded, wave)
-    is_dear = has_tiles and _is_dear(traced)
+    wave_of_columns = RESIDENT_COLUMNS * target.multiprocessors
+    dear = has_tiles and is_dear(traced)
     # A tile has one state, and one that is as wide as its elements.
     lanes = lanes_of(problem, inputs, state_bytes if kind == "kept" or not has_tiles else 1)
-    if is_dear and kind == "kept":
+    if dear and kind == "kept":
         lanes = min(lanes, DEAR_LANES)
     if kind == "reduced":
-        found = _row(problem, lanes, outputs, folded, wave)
+        has_waves = not traced.is_spread and is_cheap(traced)
+        waves = (FEW_ROWS_WAVES, MANY_ROWS_WAVES) if has_waves else (1, 1)
+        found = _row(problem, lanes, outputs, folded, wave, waves)
         if traced.is_spread and found.parts == 1:
             return _spread_row(problem, found, inputs, target) if has_tiles else found
     elif _is_narrow(problem, lanes, inputs):
-        return _narrow(problem, inputs, state_bytes, folded, wave)
+        return _narrow(problem, inputs, state_bytes, folded, wave_of_columns)
     else:
-        found = _column(problem, lanes, folded, DEAR_WAVES * wave if is_dear else wave)
-    if not has_tiles or found.form not in TILED:
+        found = _column(problem, lanes, folded, (DEAR_WAVES if dear else 1) * wave_of_columns)
+    if not has_tiles or found.form not in TILED or (sums_short and found.form == "short_row"):
         return found
-    steps = found.steps if kind == "reduced" else 2 * UNROLL
+    steps = UNROLL if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
-    return _with_few_merges(found, outputs, folded, target) if is_dear else found
-
-
-def _is_dear(traced: Traced) -> bool:
-    """Return whether to merge two states takes a function such as an exponential."""
-    calls = (n for e in traced.combiner.result for n in post_order(e) if isinstance(n, Call))
-    return any(call.dtype.is_float for call in calls)
+    return _with_few_merges(found, outputs, folded, target) if dear else found
 
 
 def _with_few_merges(tiled: GpuClass, outputs: int, folded: int, target: Target) -> GpuClass:
@@ -241,10 +248,12 @@ def _ordered(outputs: int, folded: int, wave: int) -> GpuClass:
     return GpuClass("ordered_split" if parts > 1 else "ordered", 1, team, parts)
 
 
-def _row(problem: Problem, lanes: int, outputs: int, folded: int, wave: int) -> GpuClass:
+def _row(
+    problem: Problem, lanes: int, outputs: int, folded: int, wave: int, waves: tuple[int, int]
+) -> GpuClass:
     units = folded // lanes
     if folded <= SHORT_ROW:
-        team = _team(units)
+        team = _team(units, lanes)
         if team < BLOCK and outputs * team < wave * WARP and units >= 4 * team:
             team = min(BLOCK, 1 << (units // 2).bit_length())
         fixed = tuple(a.extent for a in problem.reduced)
@@ -253,10 +262,29 @@ def _row(problem: Problem, lanes: int, outputs: int, folded: int, wave: int) -> 
         steps = max(-(-units // team), 1)
         return GpuClass("short_row", lanes, team, 1, steps, fixed)
     fixed = (lanes,) if lanes > 1 else ()
-    useful = _power_up(-(-units // (BLOCK * UNROLL)))
-    parts = min(useful, _share(wave, outputs))
+    parts = _row_parts(units, outputs, wave, waves)
     form: Form = "row" if parts == 1 else "row_split"
-    return GpuClass(form, lanes, BLOCK, parts, fixed=fixed)
+    return GpuClass(form, lanes, BLOCK, parts, _loads(units // parts), fixed)
+
+
+def _row_parts(units: int, outputs: int, wave: int, waves: tuple[int, int]) -> int:
+    """Return how many blocks share a long row.
+
+    Blocks of several waves end at different times, so that none of the card waits for the last of
+    them; that is worth the states of more blocks where each has enough to do.
+    """
+    parts = min(_power_up(-(-units // (BLOCK * UNROLL))), _share(wave, outputs))
+    few, many = waves
+    if outputs <= WARP // 2:
+        more = _share(few * wave, outputs)
+        return more if units >= more * LONG_UNITS else parts
+    longest = max(2 * units // LONG_UNITS, 1)
+    return max(parts, min(_share(many * wave, outputs), 1 << longest.bit_length() - 1))
+
+
+def _loads(units: int) -> int:
+    """Return the loads that a thread has under way where a block takes so many units."""
+    return MOST_LOADS if units >= TURNS * MOST_LOADS * BLOCK else UNROLL
 
 
 def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target) -> GpuClass:
@@ -296,7 +324,9 @@ def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
     useful = _power_up(-(-folded // (2 * height * 2 * UNROLL)))
     parts = min(useful, _share(wave, blocks))
     form: Form = "column" if parts == 1 else "column_split"
-    return GpuClass(form, lanes, height, parts, fixed=(*fixed, *rest) if fixed else ())
+    is_long = parts > 1 and folded >= TURNS * MOST_LOADS * height * parts
+    loads = MOST_LOADS if is_long else UNROLL
+    return GpuClass(form, lanes, height, parts, loads, (*fixed, *rest) if fixed else ())
 
 
 def _is_narrow(problem: Problem, lanes: int, inputs: Inputs) -> bool:
@@ -326,16 +356,20 @@ def _narrow(problem: Problem, inputs: Inputs, state_bytes: int, folded: int, wav
     return GpuClass(form, lanes, height, parts, fixed=(width, *(0,) * len(problem.reduced)))
 
 
-def _team(units: int) -> int:
-    """Return the threads of a warp, or the block, that fold a short row with few of them idle."""
-    if units > WARP * MOST_STEPS:
-        return BLOCK
+def _team(units: int, lanes: int) -> int:
+    """Return the threads that fold a short row with few of them idle.
+
+    They are of one warp, or a few where loads of one element are so many, or the block.
+    """
+    limit = MOST_STEPS if lanes > 1 else 2 * MOST_STEPS
+    if units > WARP * limit:
+        return BLOCK if lanes > 1 else min(_power_up(-(-units // limit)), BLOCK)
     units = max(units, 1)
     best, most = 1, 0.0
     for team in (1, 2, 4, 8, 16, WARP):
         steps = -(-units // team)
         busy = units / (team * steps)
-        if steps <= MOST_STEPS and busy > most - 0.1:
+        if steps <= (limit if team == WARP else MOST_STEPS) and busy > most - 0.1:
             best, most = team, max(busy, most)
     return best
 

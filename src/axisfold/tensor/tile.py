@@ -9,7 +9,17 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Final
 
-from axisfold.dtypes import FLOAT32, INT32, INT64, DType, accumulator, highest, lowest, parse
+from axisfold.dtypes import (
+    FLOAT32,
+    INT32,
+    INT64,
+    UINT64,
+    DType,
+    accumulator,
+    highest,
+    lowest,
+    parse,
+)
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Select, Var
@@ -71,6 +81,8 @@ class Run:
 NARROW_ROUNDS: Final = 255
 _NARROW: Final = {"bool": "uint8", "uint8": "uint16", "int8": "int16", "int16": "int32",
                   "uint16": "uint32"}  # fmt: skip
+
+_LONG: Final = (INT64, UINT64)
 
 
 def narrow_form(source: Expr) -> Expr | None:
@@ -274,13 +286,19 @@ def shortened(tile_pass: TilePass, bits: int = 16) -> TilePass:
     return replace(tile_pass, combiner=combiner, sources=tuple(sources), absorb=tuple(absorb))
 
 
+def is_shortened(tile_pass: TilePass) -> bool:
+    """Return whether all sums of a pass are narrower in a short run than in a long one."""
+    pairs = zip(shortened(tile_pass).combiner.lhs, tile_pass.combiner.lhs, strict=True)
+    return all(short.dtype != long.dtype for short, long in pairs)
+
+
 def _short(source: Expr, bits: int) -> Expr | None:
-    """Return an int64 that is made of a few bits as an int32, None for another value."""
+    """Return a long integer that is made of a few bits as an int32, None for another value."""
     match source:
-        case Cast(dtype=dtype, value=value) if dtype == INT64 and not value.dtype.is_float:
+        case Cast(dtype=dtype, value=value) if dtype in _LONG and not value.dtype.is_float:
             size = 1 if value.dtype.is_bool else value.dtype.bits
             return build.cast(INT32, value) if size <= bits else None
-        case Const(dtype=dtype, value=number) if dtype == INT64 and abs(int(number)) < 1 << bits:
+        case Const(dtype=dtype, value=number) if dtype in _LONG and abs(int(number)) < 1 << bits:
             return build.const(int(number), INT32)
         case Select(condition=condition, true_value=a, false_value=b):
             sides = _short(a, bits), _short(b, bits)

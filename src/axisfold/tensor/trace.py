@@ -16,7 +16,7 @@ from axisfold.ir.walk import uses
 from axisfold.tensor.float8 import Float8
 from axisfold.tensor.member import Counter, InitialValue, Member, MemberTrace, Result, Scene
 from axisfold.tensor.reducer import State
-from axisfold.tensor.tile import Run, Tile, TilePass, fused
+from axisfold.tensor.tile import Run, Tile, TilePass, fused, is_shortened
 from axisfold.tensor.values import Form
 
 MAX_COMPONENTS: Final = 128
@@ -86,6 +86,11 @@ class Traced:
                 return True
             known.update(tile_pass.results)
         return False
+
+    @property
+    def sums_short(self) -> bool:
+        """Whether passes over a run only sum integers that are short for their sums."""
+        return bool(self.tile_passes) and all(map(is_shortened, self.tile_passes))
 
 
 def trace(

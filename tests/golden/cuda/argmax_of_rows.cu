@@ -45,35 +45,40 @@ argmax_of_rows(const u16 *__restrict__ A, i64 *B, i64 n, i64 m) {
     }
     T_at_other = __shfl_xor_sync(0xffffffffu, T_at, 16, 32);
     T_value_other = __shfl_xor_sync(0xffffffffu, T_value, 16, 32);
-    const bool test = T_value > T_value_other || (T_value == T_value_other && T_at < T_at_other);
+    const bool test = (T_value > T_value_other)
+        | ((T_value == T_value_other) & (T_at < T_at_other));
     const i64 p = test ? T_at : T_at_other;
     const float v = test ? T_value : T_value_other;
     T_at = p;
     T_value = v;
     T_at_other = __shfl_xor_sync(0xffffffffu, T_at, 8, 32);
     T_value_other = __shfl_xor_sync(0xffffffffu, T_value, 8, 32);
-    const bool test_1 = T_value > T_value_other || (T_value == T_value_other && T_at < T_at_other);
+    const bool test_1 = (T_value > T_value_other)
+        | ((T_value == T_value_other) & (T_at < T_at_other));
     const i64 p_1 = test_1 ? T_at : T_at_other;
     const float v_1 = test_1 ? T_value : T_value_other;
     T_at = p_1;
     T_value = v_1;
     T_at_other = __shfl_xor_sync(0xffffffffu, T_at, 4, 32);
     T_value_other = __shfl_xor_sync(0xffffffffu, T_value, 4, 32);
-    const bool test_2 = T_value > T_value_other || (T_value == T_value_other && T_at < T_at_other);
+    const bool test_2 = (T_value > T_value_other)
+        | ((T_value == T_value_other) & (T_at < T_at_other));
     const i64 p_2 = test_2 ? T_at : T_at_other;
     const float v_2 = test_2 ? T_value : T_value_other;
     T_at = p_2;
     T_value = v_2;
     T_at_other = __shfl_xor_sync(0xffffffffu, T_at, 2, 32);
     T_value_other = __shfl_xor_sync(0xffffffffu, T_value, 2, 32);
-    const bool test_3 = T_value > T_value_other || (T_value == T_value_other && T_at < T_at_other);
+    const bool test_3 = (T_value > T_value_other)
+        | ((T_value == T_value_other) & (T_at < T_at_other));
     const i64 p_3 = test_3 ? T_at : T_at_other;
     const float v_3 = test_3 ? T_value : T_value_other;
     T_at = p_3;
     T_value = v_3;
     T_at_other = __shfl_xor_sync(0xffffffffu, T_at, 1, 32);
     T_value_other = __shfl_xor_sync(0xffffffffu, T_value, 1, 32);
-    const bool test_4 = T_value > T_value_other || (T_value == T_value_other && T_at < T_at_other);
+    const bool test_4 = (T_value > T_value_other)
+        | ((T_value == T_value_other) & (T_at < T_at_other));
     const i64 p_4 = test_4 ? T_at : T_at_other;
     const float v_4 = test_4 ? T_value : T_value_other;
     T_at = p_4;

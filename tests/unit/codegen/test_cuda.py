@@ -303,6 +303,31 @@ def test_shared_memory_without_elements():
     compiled(Kernel("k", (B,), (B,), programs.launch("k", body, 0, block_x=(t, 32))))
 
 
+@pytest.mark.parametrize(("scope", "dtype", "operator"), [
+    ("local", "float32", "&"), ("local", "int32", "&"), ("global", "float32", "&&"),
+    ("local", "bool", "&&"),
+])  # fmt: skip
+def test_truth_values_of_registers_are_computed_without_a_branch(scope, dtype, operator):
+    A, B = buffer("A", dtype, 32), buffer("B", "bool", 32)
+    T, t = programs.local("T", dtype, 2), Var("t", INT64)
+    x, y = (programs.get(T if scope == "local" else A, n) for n in range(2))
+    sides = (x, y) if dtype == "bool" else (x < 5, y < 5)
+    fill = [programs.put(T, programs.get(A, n), n) for n in range(2)]
+    inner = [programs.put(B, build.all_of(list(sides)))]
+    body = programs.within([T], *fill, *inner) if scope == "local" else inner[0]
+    text = compiled(Kernel("k", (A, B), (B,), programs.launch("k", body, 32, block_x=(t, 32))))
+    assert f" {operator} " in text
+    assert text.count("&&") == operator.count("&&")
+
+
+def test_guards_of_indices_are_branches():
+    B, t = buffer("B", "int32", 32), Var("t", INT64)
+    guard = build.all_of([t < 20, t * t < 30])
+    body = If(guard, programs.put(B, build.const(1, INT32), t), None)
+    text = compiled(Kernel("k", (B,), (B,), programs.launch("k", body, 32, block_x=(t, 32))))
+    assert "t < 20 && " in text
+
+
 def test_comparisons_of_lanes_and_gathers():
     A, P = programs.array("A", "float32", 4096), programs.array("P", "int32", 128)
     B, t = programs.array("B", "bool", 128), Var("t", INT64)

@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from axisfold.codegen.arithmetic import INFIX, binary, maths, rounded
 from axisfold.codegen.cuda.helpers import Helpers
 from axisfold.codegen.cuda.spelling import constant, suffix, value_type
 from axisfold.codegen.text import Binding, Code, call, cast, infix
 from axisfold.dtypes import BOOL, INT32, INT64
-from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr
+from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Node
+from axisfold.ir.walk import post_order
+
+# Of truth values, without a branch.
+_BOTH: Final = {"and": "&", "or": "|"}
 
 
 def emit_binary(helpers: Helpers, node: Binary, a: Code, b: Code, *, is_plain: bool) -> Code:
     """Return ``a op b``; ``is_plain`` promises that signed integers do not overflow."""
+    if node.dtype.is_bool and node.op in _BOTH and _is_of_registers(node):
+        return infix(_BOTH[node.op], a, b)
     if node.op in ("shl", "shr"):
         dtype, count = node.dtype, node.b
         is_within = isinstance(count, Const) and 0 <= int(count.value) < dtype.bits >= 32
@@ -22,6 +29,28 @@ def emit_binary(helpers: Helpers, node: Binary, a: Code, b: Code, *, is_plain: b
         if is_within and (node.op == "shr" or dtype.kind == "uint"):
             return infix("<<" if node.op == "shl" else ">>", a, b)
     return binary(helpers, node, a, b, is_plain=is_plain, kind=value_type)
+
+
+def _is_of_registers(node: Binary) -> bool:
+    """Return whether a truth value asks for elements, all of which are in registers.
+
+    To compute both sides then costs less than the branch around one of them, where the threads of
+    a warp part.
+    """
+    reads = [n for n in post_order(node) if isinstance(n, Load)]
+    if any(read.buffer.scope != "local" or read.dtype.is_bool for read in reads):
+        return False
+    return bool(reads) or any(_is_of_floats(n) for n in post_order(node))
+
+
+def _is_of_floats(node: Node) -> bool:
+    match node:
+        case Compare(a=a):
+            return a.dtype.is_float
+        case Call(args=args):
+            return node.dtype.is_bool and args[0].dtype.is_float
+        case _:
+            return False
 
 
 def without_casts(node: Binary | Compare, args: Sequence[Code]) -> tuple[Code, Code]:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans for GPUs where blocks have much to do: several waves of them, more loads, short sums."""
+
+import numpy as np
+import pytest
+from fold_support import agree, elements, expected, simulated
+from fold_support.simulated import fold_in_sim
+
+from axisfold.plan import planner, sizes_gpu
+from axisfold.target import Target
+
+
+@pytest.fixture(autouse=True)
+def _small_card(monkeypatch):
+    """Six blocks are a wave of this card, and their shares are soon long."""
+    monkeypatch.setattr(simulated, "TARGET", Target("sim", multiprocessors=3))
+    monkeypatch.setattr(sizes_gpu, "RESIDENT", 2)
+    monkeypatch.setattr(sizes_gpu, "RESIDENT_COLUMNS", 2)
+    monkeypatch.setattr(sizes_gpu, "LONG_UNITS", 512)
+    monkeypatch.setattr(planner, "_plans", {})
+
+
+def check(name, x, axis):
+    found, [result] = fold_in_sim([x], [name], axis, seed=1)
+    agree(name, result, expected(name, x, axis), x, axis)
+    (made,) = planner._plans.values()
+    planner._plans.clear()
+    return found, made.layout.gpu
+
+
+@pytest.mark.parametrize("name", ["sum", "argmax", "min", "var"])
+def test_few_rows_are_shared_by_several_waves(name):
+    found, gpu = check(name, elements((2, 19_003), "float32", name), 1)
+    assert found == ("tiled_row_split" if name in ("argmax", "var") else "row_split")
+    # To merge variances takes divisions: one wave.
+    assert gpu.parts == (3 if name == "var" else 9)
+
+
+@pytest.mark.parametrize(("outputs", "parts"), [(17, 2), (40, 1)])
+def test_many_rows_are_shared_by_more(outputs, parts):
+    _, gpu = check("sum", elements((outputs, 5001), "float32", "sum"), 1)
+    assert gpu.parts == parts
+
+
+@pytest.mark.parametrize("shape", [(6, 16_384), (7, 16_388), (7, 20_001)])
+def test_long_rows_have_more_loads_under_way(monkeypatch, shape):
+    monkeypatch.setattr(sizes_gpu, "LONG_UNITS", 1 << 20)
+    found, gpu = check("sum", elements(shape, "float32", "sum"), 1)
+    assert (found, gpu.steps) == ("row", 2 * sizes_gpu.UNROLL)
+
+
+@pytest.mark.parametrize("extent", [1000, 1027])
+def test_long_columns_have_more_loads_under_way(extent):
+    found, gpu = check("sum", elements((extent, 128), "float32", "sum"), 0)
+    assert (found, gpu.steps) == ("column_split", 2 * sizes_gpu.UNROLL)
+
+
+@pytest.mark.parametrize(("extent", "team"), [(997, 32), (1023, 32), (1025, 64), (2049, 128)])
+def test_rows_of_odd_length_have_a_few_warps(extent, team):
+    for name in ("sum", "max"):
+        found, gpu = check(name, elements((9, extent), "float32", name), 1)
+        assert (found, gpu.lanes, gpu.team) == ("short_row", 1, team)
+
+
+SHORT = {
+    "tiled_row": ((48, 4131), 1),
+    "tiled_row_split": ((2, 19_003), 1),
+    "tiled_column": ((70, 1280), 0),
+    "tiled_column_split": ((1001, 256), 0),
+}
+
+
+@pytest.mark.parametrize("rule", SHORT)
+@pytest.mark.parametrize(("name", "dtype"), [("sum", "int8"), ("sum", "bool"), ("sum", "uint16"),
+                                             ("count_nonzero", "float32")])  # fmt: skip
+def test_sums_of_short_integers_go_by_tiles(rule, name, dtype):
+    (outer, inner), axis = SHORT[rule]
+    x = elements((outer, inner), dtype, name)
+    found, _ = check(name, x, axis)
+    assert found == rule
+
+
+def test_extremes_of_short_integers_do_not_overflow_in_a_tile():
+    for value in (-128, 127):
+        x = np.full((2, 19_008), value, "i1")
+        _, [result] = fold_in_sim([x], ["sum"], 1)
+        assert result.tolist() == [19_008 * value] * 2
