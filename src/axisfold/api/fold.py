@@ -73,6 +73,8 @@ class Planned:
         From the results to what the caller gets; None for a single one.
     checks
         What refuses results on the host.
+    rest
+        What the same kernel computes in a second call, the end of all results; None if nothing.
     """
 
     plan: Plan
@@ -82,6 +84,7 @@ class Planned:
     reduced: frozenset[int]
     pack: Callable[..., Any] | None = None
     checks: tuple[Check, ...] = ()
+    rest: Problem | None = None
 
 
 def plan_fold(
@@ -145,7 +148,7 @@ def plan_fold(
     itemsizes = [d.itemsize for d in dtypes]
     kind, steps = problem.inner(itemsizes)
     steps = tuple(_part_step(s, d, target) for d, s in zip(dtypes, steps, strict=True))
-    sizes, gpu, width = ("", ""), None, 0
+    sizes, gpu, width, rest = ("", ""), None, 0, None
     if target.has_threads:
         of = Inputs(
             tuple(itemsizes),
@@ -161,7 +164,7 @@ def plan_fold(
         if kind == "reduced" and not (width or ordered or traced.tile_passes or traced.is_spread):
             streams = with_streams(problem)
             if streams is not None:
-                problem, sizes = streams, (sizes[0], "streams")
+                (problem, rest), sizes = streams, (sizes[0], "streams")
     layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu, width)
     if traced.is_spread:
         reduced = frozenset()
@@ -169,7 +172,7 @@ def plan_fold(
         problem = replace(problem, out_axes=kept)
     names = tuple(r.name for r in traced.results)
     pack = result_type(names) if len(names) > 1 else None
-    return Planned(plan(traced, layout, target), problem, traced, shape, reduced, pack)
+    return Planned(plan(traced, layout, target), problem, traced, shape, reduced, pack, rest=rest)
 
 
 def _part_step(step: Inner, dtype: DType | Float8, target: Target) -> Inner:

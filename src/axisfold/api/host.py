@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from axisfold.api.calls import host_entry
 from axisfold.api.fold import Check, Layout, Planned, host_scalars, input_offsets, part_offsets
 from axisfold.api.outputs import result_form
 from axisfold.api.targets import Direct
@@ -110,11 +111,12 @@ def bind_host(
     traced = planned.traced
     make = BY_NAME[library].maker
     outputs = tuple((make(form, r.dtype, HOST), part_offsets(r)) for r in traced.results)
-    entry, scalars = planned.plan.host.entry, host_scalars(planned)
+    entry, scalars = host_entry(planned), host_scalars(planned)
     inputs = input_offsets(planned, arrays)
     index = (0,) * planned.traced.uses_index
     call = None
     is_plain = len(arrays) == 1 and planned.pack is None and not planned.checks
+    is_plain = is_plain and planned.rest is None
     if is_plain and not traced.initial and form.is_compact and library == "numpy":
         dtype = traced.results[0].dtype.to_numpy()
         if dtype.isbuiltin == 1:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from axisfold.api.calls import host_entry, result_count
 from axisfold.api.fold import Planned, host_scalars, input_offsets, part_offsets
 from axisfold.interop.numpy import address_of
 from axisfold.interop.views import View
@@ -101,8 +102,8 @@ class KernelCall:
 
     def __init__(self, planned: Planned, arrays: Sequence[View]) -> None:
         self.planned = planned
-        shape = result_shape(planned)
-        self.results = [np.empty(shape, r.dtype.to_numpy()) for r in planned.traced.results]
+        count = result_count(planned)
+        self.results = [np.empty(count, r.dtype.to_numpy()) for r in planned.traced.results]
         # Which values results start from does not matter to the time.
         self.initial = [np.ones(1, v.form.dtype.to_numpy()) for v in planned.traced.initial]
         self.addresses = addresses_of(
@@ -112,7 +113,7 @@ class KernelCall:
             list(map(address_of, self.results)),
         )
         self.arrays = arrays  # the addresses are theirs
-        self.entry, self.scalars = planned.plan.host.entry, host_scalars(planned)
+        self.entry, self.scalars = host_entry(planned), host_scalars(planned)
 
     def __call__(self) -> None:
         """Run the kernel."""
@@ -131,7 +132,7 @@ class KernelCall:
 
     def whole(self) -> tuple[Callable[[], None], int]:
         """Return the call on all data, and the number of elements of each result."""
-        return self, prod(axis.extent for axis in self.planned.problem.kept)
+        return self, result_count(self.planned)
 
     def odd_part(self) -> tuple[Callable[[], None], int]:
         """Return a call on a part of the data that fits no tile, and the number of results."""
@@ -153,19 +154,11 @@ class KernelCall:
         scalars = host_scalars(replace(self.planned, problem=problem))
 
         def run() -> None:
-            status = self.entry(*self.addresses, *scalars)
+            status = self.planned.plan.host.entry(*self.addresses, *scalars)
             if status:
                 check_status(status, "fold")
 
         return run
-
-
-def result_shape(planned: Planned) -> tuple[int, ...]:
-    """Return the extents of the memory that a kernel writes for each result."""
-    axes = planned.problem.kept
-    if planned.traced.is_spread:
-        axes += planned.problem.reduced
-    return tuple(axis.extent for axis in axes)
 
 
 def addresses_of(

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from axisfold.api.calls import result_count
 from axisfold.api.fold import Planned, scalar_values
-from axisfold.api.measure import POISON, addresses_of, odd_problem, result_shape
+from axisfold.api.measure import POISON, addresses_of, odd_problem
 from axisfold.api.places import Place
 from axisfold.interop.views import View
 from axisfold.runtime.cuda.driver import device
@@ -38,7 +39,7 @@ class DeviceCall:
 
     def __init__(self, planned: Planned, arrays: Sequence[View], place: Place) -> None:
         self.planned, self.place = planned, place
-        shape = result_shape(planned)
+        shape = (result_count(planned),)
         dtypes = [r.dtype.to_numpy() for r in planned.traced.results]
         self.results = [DeviceArray(shape, dtype, place.device) for dtype in dtypes]
         # Which values results start from does not matter to the time.

@@ -17,6 +17,8 @@ LONG_ROW: Final = 1 << 18
 ROW_STREAMS: Final = 8
 MANY_ROWS: Final = 1 << 10
 STREAM_BYTES: Final = 1 << 16
+# Blocks of such rows that there are at least.
+FEWEST_BLOCKS: Final = 16
 # Up to here rows are folded by a short loop around each vector of columns.
 SHALLOW: Final = 16
 # With at least this many rows, parts of the rows are worth a fold of their own.
@@ -76,22 +78,36 @@ def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
     return inner.extent if is_run and inner.extent <= THIN and size >= LARGE else 0
 
 
-def with_streams(problem: Problem) -> Problem | None:
+def with_streams(problem: Problem) -> tuple[Problem, Problem | None] | None:
     """Return the problem with its many rows in blocks of a few runs; None where they stay one.
 
-    Kept axes are then blocks, the runs of a block, and the rows of a run.
+    Kept axes are then blocks, the runs of a block, and the rows of a run.  Rows that fill no block
+    are at the end of a second problem, of one block, which may begin with rows of the first; None
+    if there are none.
     """
     if len(problem.kept) != 1 or problem.reduced[-1].extent >= LONG_ROW:
         return None
     (rows,) = problem.kept
-    if rows.extent < MANY_ROWS or rows.extent % ROW_STREAMS:
+    if rows.extent < MANY_ROWS:
         return None
-    each = rows.extent // ROW_STREAMS
-    most = min(STREAM_BYTES // max(*(abs(s) for s in rows.strides), 1), MANY_ROWS, each)
-    run = next((n for n in range(most, 1, -1) if each % n == 0), 1)
+    most = STREAM_BYTES // max(*(abs(s) for s in rows.strides), 1)
+    most = max(min(most, MANY_ROWS, rows.extent // (ROW_STREAMS * FEWEST_BLOCKS)), 1)
+    even = (n for n in range(most, most // 2, -1) if rows.extent % (ROW_STREAMS * n) == 0)
+    run = next(even, most)
+    blocks, left = divmod(rows.extent, ROW_STREAMS * run)
+    if not left:
+        return _blocks(problem, 0, blocks, run), None
+    last = math.ceil(left / ROW_STREAMS)
+    first = rows.extent - ROW_STREAMS * last
+    return _blocks(problem, 0, blocks, run), _blocks(problem, first, 1, last)
+
+
+def _blocks(problem: Problem, first: int, blocks: int, run: int) -> Problem:
+    (rows,) = problem.kept
     kept = (
-        LoopAxis(each // run, tuple(s * run * ROW_STREAMS for s in rows.strides)),
+        LoopAxis(blocks, tuple(s * run * ROW_STREAMS for s in rows.strides)),
         LoopAxis(ROW_STREAMS, tuple(s * run for s in rows.strides)),
         replace(rows, extent=run),
     )
-    return replace(problem, kept=kept)
+    offsets = tuple(o + first * s for o, s in zip(problem.offsets, rows.strides, strict=True))
+    return replace(problem, kept=kept, offsets=offsets)

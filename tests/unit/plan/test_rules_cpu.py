@@ -84,6 +84,9 @@ CASES = [
     ("nanmean", with_nans(1040, 93), 1, "tiled_rows"),
     ("nanmean", with_nans(501, 80)[::2], 0, "tiled_column"),
     ("nanmean", with_nans(LONG), None, "single_pass_row"),
+    ("sum", numbers(1031, 77), 1, "row_streams"),
+    ("sum", numbers(2050, 77, dtype="complex64"), 1, "row_streams"),
+    ("max", with_nans(1025, 77)[::-1, 3:], 1, "row_streams"),
     ("sum", numbers(1032, 77, dtype="complex64"), 1, "row_streams"),
     ("norm", numbers(1032, 66)[:, 1:], 1, "row_streams"),
     ("max", with_nans(1024, 9, 11)[:, ::2], (1, 2), "row_streams"),
@@ -173,6 +176,21 @@ def test_two_inputs_share_the_places_that_are_read(plans, size):
 
 def _product(x, y):
     return axisfold.te.cast("float64", x) * axisfold.te.cast("float64", y)
+
+
+@pytest.mark.parametrize("rows", [1024, 1031, 1151, 1153, 4099])
+def test_rows_that_fill_no_block_are_folded_too(plans, rows):
+    x = with_nans(rows, 70)
+    mask = numbers(rows, 70) > 0
+    lowest, highest = axisfold.fold(x, ["min", "max"], axis=1)
+    filled = np.nan_to_num(x)
+    out = np.full(rows, -1, "float32")
+    assert axisfold.sum(filled, axis=1, where=mask, initial=3, out=out) is out
+    assert [p.rule.name for p in plans] == ["row_streams"] * 2
+    np.testing.assert_array_equal(lowest, np.min(x, axis=1))
+    np.testing.assert_array_equal(highest, np.max(x, axis=1))
+    wanted = np.sum(filled, axis=1, where=mask, initial=3, dtype="float64")
+    np.testing.assert_allclose(out, wanted, rtol=1e-6, atol=1e-6)
 
 
 def test_parts_of_columns_hold_one_tile(plans):
