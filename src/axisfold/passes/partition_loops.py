@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -104,18 +104,18 @@ class _Partition(StmtRewriter):
     def visit_for(self, loop: For) -> Stmt:
         if loop.kind not in _SPLIT or loop.stop is not None:
             return super().visit_for(loop)
-        guards = self._own_guards(loop)
         if self.is_rest:
-            last, _ = self._last(loop, guards)
+            last, _ = self._last(loop, _reaches(loop.var, self._guards(loop)))
             return super().visit_for(replace(loop, extent=simplify(last, self.bounds)))
-        edges = {
-            g.condition: e for g in guards if (e := _edge(loop.var, g, may_hold=False)) is not None
-        }
+        # A guard is taken out of the innermost serial loop that moves it: less code doubles.
+        guards = [g for g in self._guards(loop) if not _is_split_inside(g)]
+        reaches = _reaches(loop.var, guards)
+        edges = {c: reach.first for c, reach in reaches.items() if reach.first is not None}
         if not edges or not self._may_copy(loop.body):
             return super().visit_for(loop)
         first = self._rounds(loop, edges.values())
         interior = For(loop.var, loop.min, first, loop.kind, _without(loop.body, set(edges)))
-        last, ending = self._last(loop, guards)
+        last, ending = self._last(loop, reaches)
         rest = last - first
         is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
         kind: LoopKind = "rolled" if is_short or loop.kind == "serial" else loop.kind
@@ -134,13 +134,12 @@ class _Partition(StmtRewriter):
         self.copies //= 2
         return build.seq(interior_half, rest_half)
 
-    def _own_guards(self, loop: For) -> list[_Found]:
-        """Return the guards that no serial loop further inside moves: less code doubles."""
+    def _guards(self, loop: For) -> Iterator[_Found]:
+        """Yield the guards inside a loop."""
         inside = self.bounds.extended(loop.var, loop.min, loop.extent)
         # Where threads meet, all of them make the same rounds.
         moving = self.threads if has_meeting(loop.body) else frozenset()
-        found = _guards(loop.body, _Found(build.TRUE, inside, moving))
-        return [g for g in found if not _is_split_inside(g)]
+        return _guards(loop.body, _Found(build.TRUE, inside, moving))
 
     def _is_small(self, body: Stmt) -> bool:
         """Return whether a tail stays as it is.
@@ -160,16 +159,15 @@ class _Partition(StmtRewriter):
             rounds = build.minimum(edge - loop.min, rounds)
         return simplify(build.maximum(rounds, 0), self.bounds)
 
-    def _last(self, loop: For, guards: Sequence[_Found]) -> tuple[Expr, set[Expr]]:
+    def _last(self, loop: For, reaches: Mapping[Expr, _Reach]) -> tuple[Expr, set[Expr]]:
         """Return after how many rounds nothing is left, and the guards that say so.
 
         These fail in all later rounds, and everything in the body stands under one of them.
         """
         ends: dict[Expr, set[Expr]] = {}
-        for guard in guards:
-            end = _edge(loop.var, guard, may_hold=True)
-            if end is not None and end != loop.min + loop.extent:
-                ends.setdefault(end, set()).add(guard.condition)
+        for condition, reach in reaches.items():
+            if reach.end is not None and reach.end != loop.min + loop.extent:
+                ends.setdefault(reach.end, set()).add(condition)
         rounds, ending = loop.extent, set[Expr]()
         for end, conditions in ends.items():
             if _covers(loop.body, conditions):
@@ -230,25 +228,38 @@ def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
                 yield from _guards(part, at)
 
 
-def _edge(var: Var, found: _Found, *, may_hold: bool) -> Expr | None:
-    """Return the first value of ``var`` for which ``lhs < rhs`` fails, if it is linear in it.
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """The first round in which a guard fails somewhere, and the first from which it always does."""
 
-    With rhs − lhs = rest − c·var, the guard holds in *all* inner rounds while
-    c·var < min(rest), that is for var < ceil(min(rest) / c); it holds in *some* (``may_hold``)
-    while c·var < max(rest).
+    first: Expr | None
+    end: Expr | None
+
+
+def _reaches(var: Var, guards: Iterable[_Found]) -> dict[Expr, _Reach]:
+    """Return where guards end that are linear in a loop's variable.
+
+    With rhs − lhs = rest − c·var, a guard holds in all inner rounds while c·var < min(rest), that
+    is for var < ceil(min(rest) / c); it holds in some while c·var < max(rest).
     """
-    rising = _rising(build.bare(found.condition), var, found.bounds)
-    if rising is None:
-        return None
-    step, constant = rising
-    try:
-        least, most = symbolic_bounds(constant, found.bounds, set(found.inner))
-    except UnsupportedError:
-        return None
-    rest = most if may_hold else least
-    if uses(rest, found.inner | {var}):
-        return None
-    return simplify(build.ceildiv(rest, step), found.bounds)
+    found: dict[Expr, _Reach] = {}
+    for guard in guards:
+        rising = _rising(build.bare(guard.condition), var, guard.bounds)
+        if rising is None:
+            continue
+        step, constant = rising
+        try:
+            rests = symbolic_bounds(constant, guard.bounds, set(guard.inner))
+        except UnsupportedError:
+            continue
+        least, most = (
+            None
+            if uses(rest, guard.inner | {var})
+            else simplify(build.ceildiv(rest, step), guard.bounds)
+            for rest in rests
+        )
+        found[guard.condition] = _Reach(least, most)
+    return found
 
 
 def _rising(condition: Expr, var: Var, bounds: Bounds) -> tuple[int, Expr] | None:

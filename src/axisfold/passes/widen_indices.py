@@ -43,15 +43,20 @@ def widen_indices(kernel: Kernel) -> Kernel:
 def _is_wide(kernel: Kernel) -> bool:
     """Return whether all index arithmetic is in int64 as it is."""
     layouts = [e for b in (*kernel.params, *kernel.outputs) for e in (*b.shape, *b.strides)]
-    for node in (n for root in (kernel.body, *layouts) for n in post_order(root)):
-        if isinstance(node, (Load, Store)) and node.index.dtype.element != INT64:
-            return False
-        if isinstance(node, Var) and node.dtype.is_integer and node.dtype.bits < INT64.bits:
-            return False
-        if isinstance(node, Allocate) and any(
-            e.dtype != INT64 for e in (*node.buffer.shape, *node.buffer.strides)
-        ):
-            return False
+    nodes = [n for root in (kernel.body, *layouts) for n in post_order(root)]
+    named = {n.var for n in nodes if isinstance(n, Let)}  # data, whatever dtype they have
+    for node in nodes:
+        match node:
+            case Load() | Store() if node.index.dtype.element != INT64:
+                return False
+            case Var() if node.dtype.is_integer and node.dtype.bits < 64 and node not in named:
+                return False
+            case Allocate() if any(
+                e.dtype != INT64 for e in (*node.buffer.shape, *node.buffer.strides)
+            ):
+                return False
+            case _:
+                pass
     return True
 
 
