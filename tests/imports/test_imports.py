@@ -47,6 +47,15 @@ def test_the_first_fold_loads_the_compiler():
     assert not packages(modules) & {"rich", "typer", "torch", "cupy", "jax", "cuda"}
 
 
+def test_a_plan_on_disk_is_loaded_without_what_made_it(tmp_path):
+    fold = f"import axisfold; axisfold.config.cache_dir = {str(tmp_path)!r}; axisfold.sum([1.0])"
+    makers = {f"axisfold.{m}" for m in ("build", "lower", "passes", "plan.writing")}
+    assert makers <= loaded_after(fold)
+    later = loaded_after(fold)
+    assert not later & makers
+    assert not {"axisfold.sim", "axisfold.codegen.c", "axisfold.runtime.cuda.program"} & later
+
+
 LIBRARIES = {"torch", "cupy", "jax", "jaxlib", "ml_dtypes", "numba"}
 
 

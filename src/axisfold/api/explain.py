@@ -22,10 +22,11 @@ from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError
 from axisfold.interop.views import View
 from axisfold.plan.explain import passed_over, problem_lines
-from axisfold.plan.planner import HOST, loops, rules_of
+from axisfold.plan.planner import HOST, rules_of
 from axisfold.plan.read_limit import read_limit
 from axisfold.plan.script import schedule_source, te_source
 from axisfold.plan.traffic import LINE_BYTES, SECTOR_BYTES, Traffic, traffic
+from axisfold.plan.writing import loops
 from axisfold.target import Target
 from axisfold.target import parse as parse_target
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import Final
-from xml.sax.saxutils import escape
 
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Load
@@ -102,7 +102,7 @@ def draw_loops(kernel: Kernel) -> str:
         body += _drawn(part, PAD, top, width - 2 * PAD)
         top += part.height + 6
     lines = "\n".join(f"  {line}" for line in body)
-    label = escape(f"the loops of {kernel.name}", {'"': "&quot;"})
+    label = escape(f"the loops of {kernel.name}")
     return (
         f'<svg class="af-svg" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" role="img" aria-label="{label}">\n  <style>{STYLE}  </style>\n'

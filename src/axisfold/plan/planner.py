@@ -7,15 +7,11 @@ import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from axisfold.build import Compiled, cuda_program, sim_program
 from axisfold.config import config
-from axisfold.ir.expr import Expr
-from axisfold.ir.stmt import Kernel
-from axisfold.passes.pipelines import legible
 from axisfold.plan import rules_cpu, rules_cuda, rules_spread_cpu, rules_spread_cuda
-from axisfold.plan.compose import Composer, Graph, LayoutClass
+from axisfold.plan.graph import Graph, LayoutClass
 from axisfold.plan.rule import Rule
 from axisfold.plan.store import (
     Interface,
@@ -28,27 +24,21 @@ from axisfold.plan.store import (
 )
 from axisfold.plan.tuned import tuned_rule
 from axisfold.runtime.cpu import host_vector_bytes, load_object, stored_object
-from axisfold.runtime.cuda.program import Binary
 from axisfold.runtime.threads import pool
-from axisfold.schedule.schedule import Schedule, create_schedule
 from axisfold.target import Target
 from axisfold.tensor.key import expression_key
-from axisfold.tensor.tensor import Tensor
 from axisfold.tensor.trace import Traced
+
+if TYPE_CHECKING:
+    from axisfold.build import Compiled
+    from axisfold.plan.writing import Written
+    from axisfold.runtime.cuda.program import Binary
+    from axisfold.schedule.schedule import Schedule
 
 HOST: Final = Target("llvm")
 
 _plans: dict[Hashable, Plan] = {}
 _lock = threading.RLock()
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """What a rule wrote."""
-
-    graph: Graph
-    schedule: Schedule
-    compiled: Any
 
 
 class Plan:
@@ -70,11 +60,13 @@ class Plan:
         self.traced, self.layout, self.rule, self.target = traced, layout, rule, target
 
     @cached_property
-    def _written(self) -> _Written:
+    def _written(self) -> Written:
         with _lock:
             if (found := self.__dict__.get("_written")) is not None:
-                return cast("_Written", found)  # by another thread, meanwhile
-            made = self.__dict__["_written"] = _write(self)
+                return cast("Written", found)  # by another thread, meanwhile
+            from axisfold.plan.writing import write
+
+            made = self.__dict__["_written"] = write(self)
             return made
 
     @property
@@ -212,35 +204,6 @@ def make_plan(
     return Plan(traced, layout, rule, target)
 
 
-def _write(plan: Plan) -> _Written:
-    traced, layout, rule, target = plan.traced, plan.layout, plan.rule, plan.target
-    composer = Composer(traced, layout)
-    graph = (
-        rule.compose(composer) if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)
-    )
-    schedule = create_schedule(graph.results[0].op)
-    if any(stage.op is graph.state[0].op for stage in schedule.stages):
-        rule.schedule(schedule, graph, traced, target)  # else no result reads the state
-    kernel = _loops(traced, rule, graph, schedule, target)
-    return _Written(graph, schedule, _compiled(kernel, target))
-
-
-def loops(traced: Traced, made: Plan, target: Target) -> Kernel:
-    """Return the loop IR of a plan as people read it."""
-    return _loops(traced, made.rule, made.graph, made.schedule, target)
-
-
-def _loops(traced: Traced, rule: Rule, graph: Graph, schedule: Schedule, target: Target) -> Kernel:
-    return legible(
-        schedule,
-        graph.args,
-        f"{rule.name}_fold",
-        layouts=_layouts(graph),
-        facts=graph.facts,
-        target=target if target.has_threads else None,
-    )
-
-
 def rules_of(target: Target, *, is_spread: bool = False) -> tuple[Rule, ...]:
     """Return a target's table of rules, also that for results of the inputs' shape.
 
@@ -249,15 +212,3 @@ def rules_of(target: Target, *, is_spread: bool = False) -> tuple[Rule, ...]:
     if is_spread:
         return rules_spread_cuda.RULES if target.has_threads else rules_spread_cpu.RULES
     return rules_cuda.RULES if target.has_threads else rules_cpu.RULES
-
-
-def _compiled(kernel: Kernel, target: Target) -> Any:
-    if target.kind == "cuda":
-        return cuda_program(kernel, target)
-    return sim_program(kernel, target) if target.kind == "sim" else Compiled(kernel, "brief")
-
-
-def _layouts(graph: Graph) -> dict[Tensor, tuple[Expr, ...]]:
-    """Return the strides that results are promised to have."""
-    pairs = zip(graph.results, graph.layouts, strict=True)
-    return {tensor: strides for tensor, strides in pairs if strides is not None}

@@ -11,17 +11,16 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from axisfold.codegen.llvm import PARALLEL, scalar_parameters, symbol
 from axisfold.errors import AxisfoldError
 from axisfold.ir.stmt import Kernel
 from axisfold.runtime.cpu import host_key
-from axisfold.runtime.cuda import hosttext
-from axisfold.runtime.cuda.compile import installed_nvrtc, stored_code
-from axisfold.runtime.cuda.program import Binary, Program
 from axisfold.runtime.disk import shared_cache
 from axisfold.target import Target
+
+if TYPE_CHECKING:
+    from axisfold.runtime.cuda.program import Binary, Program
 
 _KINDS: Final = ("shape", "strides")
 
@@ -53,6 +52,8 @@ class Interface:
 
 def interface_of(kernel: Kernel, code: str, source: str) -> Interface:
     """Return the interface of a kernel whose LLVM IR is ``source``."""
+    from axisfold.codegen.llvm import PARALLEL, scalar_parameters, symbol
+
     places: dict[Any, tuple[int, int, int]] = {}
     for number, buffer in enumerate(kernel.params):
         for kind, name in enumerate(_KINDS):
@@ -75,7 +76,12 @@ def plan_key(target: Target, *parts: Hashable) -> str | None:
     if shared_cache("plans") is None:
         return None
     # For a GPU the target says all.  NVRTC is not loaded, which takes longer than a plan may.
-    machine = installed_nvrtc() if target.kind == "cuda" else host_key()
+    if target.kind == "cuda":
+        from axisfold.runtime.cuda.compile import installed_nvrtc
+
+        machine = installed_nvrtc()
+    else:
+        machine = host_key()
     text = "\n".join([machine, _fingerprint(), *map(stable_text, (target, *parts))])
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -96,6 +102,10 @@ def keep(key: str | None, interface: Interface) -> None:
 
 def find_binary(key: str | None, arch: str) -> Binary | None:
     """Return the program of a plan for a GPU, None if it is not on disk or not whole."""
+    from axisfold.runtime.cuda import hosttext
+    from axisfold.runtime.cuda.compile import stored_code
+    from axisfold.runtime.cuda.program import Binary
+
     document = _read(key)
     try:
         kernel, entries = hosttext.load(document)
@@ -107,6 +117,8 @@ def find_binary(key: str | None, arch: str) -> Binary | None:
 
 def keep_binary(key: str | None, program: Program) -> None:
     """Write what the host needs of a program to disk; its machine code is there already."""
+    from axisfold.runtime.cuda import hosttext
+
     if key is not None:
         document = hosttext.save(program.kernel, program.entries)
         _write(key, document | {"code": program.cubin.key})

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import escape
 
 from axisfold.ir.stmt import WARP
 from axisfold.sim.styles import describe, ranges
@@ -72,7 +72,7 @@ def draw(trace: Trace, lanes: int) -> str:
     for panel in panels:
         body += panel.lines(top)
         top += panel.height
-    title = escape("; ".join(panel.title for panel in panels), {'"': "&quot;"})
+    title = escape("; ".join(panel.title for panel in panels))
     lines = "\n".join(f"  {line}" for line in body)
     # The tip takes the colour of its arrow where a viewer knows context-stroke, else black.
     marker = (

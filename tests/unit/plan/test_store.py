@@ -9,7 +9,7 @@ import pytest
 import axisfold as af
 from axisfold.api.launches import forget
 from axisfold.config import config
-from axisfold.plan import planner, store
+from axisfold.plan import planner, store, writing
 from axisfold.runtime.disk import DiskCache
 
 X = np.random.default_rng(0).random((13, 21))
@@ -26,8 +26,8 @@ CALLS = {
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Keep plans in a folder, and note each that a rule writes."""
-    made, real = [], planner._write
-    monkeypatch.setattr(planner, "_write", lambda plan: made.append(plan) or real(plan))
+    made, real = [], writing.write
+    monkeypatch.setattr(writing, "write", lambda plan: made.append(plan) or real(plan))
     monkeypatch.setattr(config, "cache_dir", tmp_path)
     anew(monkeypatch)
     yield made

@@ -19,7 +19,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Const, Reciprocal, Var
 from axisfold.ir.stmt import Kernel, Launch, Let, Store
-from axisfold.plan import planner, store
+from axisfold.plan import planner, store, writing
 from axisfold.runtime.cuda import compile as compiler
 from axisfold.runtime.cuda import hosttext
 from axisfold.runtime.cuda.hostplan import Entry, plan_host
@@ -36,8 +36,8 @@ class Process:
 
     def __init__(self, monkeypatch):
         self.monkeypatch, self.written = monkeypatch, []
-        real = planner._write
-        monkeypatch.setattr(planner, "_write", lambda p: self.written.append(p) or real(p))
+        real = writing.write
+        monkeypatch.setattr(writing, "write", lambda p: self.written.append(p) or real(p))
         self.start()
 
     def start(self, **card):
