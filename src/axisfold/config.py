@@ -29,16 +29,40 @@ class Config:
     tuned
         Plan with what :func:`axisfold.tune` has found (``AXISFOLD_TUNED``, on unless it is 0); it
         counts for calls of a new signature.
-    cache_dir
-        Folder of compiled programs (``AXISFOLD_CACHE_DIR``), by default ``axisfold`` in the
-        user's cache folder; None keeps them in memory only.
     """
 
     verify: bool = field(default_factory=lambda: _flag("AXISFOLD_VERIFY"))
     tuned: bool = field(default_factory=lambda: _flag("AXISFOLD_TUNED", "1"))
-    cache_dir: Path | None = field(default_factory=lambda: cache_folder(os.environ))
+    _cache_dir: Path | None = field(
+        default_factory=lambda: cache_folder(os.environ), init=False, repr=False
+    )
     _threads: int | None = field(default=None, init=False, repr=False)
     _watchers: list[Callable[[int], None]] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def cache_dir(self) -> Path | None:
+        """Folder of compiled programs; None keeps them in memory only.
+
+        ``AXISFOLD_CACHE_DIR``; by default ``axisfold`` in the user's cache folder.
+
+        Raises
+        ------
+        ArgumentError
+            ``A402``: what is set is neither a path nor None.
+        """
+        return self._cache_dir
+
+    @cache_dir.setter
+    def cache_dir(self, value: str | os.PathLike[str] | None) -> None:
+        if value is not None and (
+            not isinstance(value, (str, os.PathLike)) or not os.fspath(value)
+        ):
+            raise ArgumentError(
+                f"config.cache_dir is {value!r}, not a path or None.",
+                code="A402",
+                hint="Give the path of a folder, or None to keep compiled programs in memory only.",
+            )
+        self._cache_dir = None if value is None else Path(value).absolute()
 
     @property
     def threads(self) -> int:

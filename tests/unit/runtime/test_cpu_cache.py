@@ -8,6 +8,7 @@ import pytest
 
 import axisfold
 from axisfold.config import config
+from axisfold.errors import ArgumentError
 from axisfold.runtime import cpu
 from axisfold.runtime.cpu import compile_llvm
 
@@ -84,3 +85,18 @@ def test_a_new_process_finds_what_another_compiled(folder):
     assert first == second
     assert int(some) > 0
     assert int(none) == 0
+
+
+@pytest.mark.parametrize("given", ["", 3, b"folder", True])
+def test_a_folder_is_a_path(given):
+    before = config.cache_dir
+    with pytest.raises(ArgumentError, match=r"config.cache_dir is .*A402"):
+        config.cache_dir = given
+    assert config.cache_dir == before
+
+
+def test_a_folder_may_be_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(config, "cache_dir", str(tmp_path))
+    assert config.cache_dir == tmp_path
+    monkeypatch.setattr(config, "cache_dir", None)
+    assert config.cache_dir is None
