@@ -54,15 +54,7 @@ class Config:
 
     @cache_dir.setter
     def cache_dir(self, value: str | os.PathLike[str] | None) -> None:
-        if value is not None and (
-            not isinstance(value, (str, os.PathLike)) or not os.fspath(value)
-        ):
-            raise ArgumentError(
-                f"config.cache_dir is {value!r}, not a path or None.",
-                code="A402",
-                hint="Give the path of a folder, or None to keep compiled programs in memory only.",
-            )
-        self._cache_dir = None if value is None else Path(value).absolute()
+        self._cache_dir = _folder(value)
 
     @property
     def threads(self) -> int:
@@ -94,6 +86,18 @@ class Config:
     def watch_threads(self, watcher: Callable[[int], None]) -> None:
         """Call ``watcher`` with every number of threads that is set from now on."""
         self._watchers.append(watcher)
+
+
+def _folder(value: Any) -> Path | None:
+    if value is None:
+        return None
+    if not isinstance(value, (str, os.PathLike)) or value == "":
+        raise ArgumentError(
+            f"config.cache_dir is {value!r}, not a path or None.",
+            code="A402",
+            hint="Give the path of a folder, or None to keep compiled programs in memory only.",
+        )
+    return Path(value).absolute()
 
 
 def _thread_count(value: Any, name: str) -> int:
