@@ -102,6 +102,11 @@ def prefix(operator: str, operand: Code) -> Code:
     return Code(f"{operator}{_tight(operand)}", Binding.PREFIX)
 
 
+def volatile(kind: str, place: Code) -> Code:
+    """Return an element of memory that other threads write meanwhile."""
+    return prefix("*", cast(f"volatile {kind} *", prefix("&", place)))
+
+
 def cast(kind: str, operand: Code) -> Code:
     """Return ``(kind)a``."""
     text = operand.text if operand.binding == Binding.PREFIX else _tight(operand)

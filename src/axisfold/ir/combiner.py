@@ -13,21 +13,28 @@ from axisfold.ir.walk import substitute
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combiner(Node):
-    """``result`` merges two states ``lhs`` and ``rhs``; ``identity`` is the state of nothing."""
+    """``result`` merges two states ``lhs`` and ``rhs``; ``identity`` is the state of nothing.
 
-    child_fields: ClassVar[tuple[str, ...]] = ("result", "identity")
+    ``absorbing`` is the state that no other changes; () if there is none.
+    """
+
+    child_fields: ClassVar[tuple[str, ...]] = ("result", "identity", "absorbing")
     lhs: tuple[Var, ...]
     rhs: tuple[Var, ...]
     result: tuple[Expr, ...]
     identity: tuple[Expr, ...]
     facts: frozenset[str] = frozenset({"commutative"})
+    absorbing: tuple[Expr, ...] = ()
 
     def pieces(self) -> list[str | Node]:
         """Return te's text, ``comm_reducer(result=[…], lhs=[…], …)``."""
+        absorbing: list[str | Node] = []
+        if self.absorbing:
+            absorbing = [", absorbing_element=[", *separated(self.absorbing), "]"]
         return [
             "comm_reducer(result=[", *separated(self.result), "], lhs=[", *separated(self.lhs),
             "], rhs=[", *separated(self.rhs), "], identity_element=[", *separated(self.identity),
-            "])",
+            "]", *absorbing, ")",
         ]  # fmt: skip
 
     @property

@@ -31,7 +31,7 @@ BinaryOp = Literal[
     "min", "max", "and", "or", "bitand", "bitor", "bitxor", "shl", "shr",
 ]  # fmt: skip
 CompareOp = Literal["lt", "le", "gt", "ge", "eq", "ne"]
-CacheHint = Literal["", "stream"]
+CacheHint = Literal["", "stream", "volatile"]
 
 
 class Node:
@@ -238,7 +238,8 @@ class Load(Expr):
     """Read ``buffer`` at a flat offset in the buffer's stride unit.
 
     ``mask``: lanes of a vector that are read (the others are 0).  ``align``: proven alignment of
-    the address in bytes, 0 for that of one element.  ``cache``: how long the line should live.
+    the address in bytes, 0 for that of one element.  ``cache``: how long the line should live; ``volatile`` memory is
+    written by other threads meanwhile, and accessed each time.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("index", "mask")

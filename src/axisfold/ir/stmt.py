@@ -28,6 +28,8 @@ WARP = 32
 class For(Node):
     """``for var in [min, min + extent)``; leaves early once ``stop`` holds before a round.
 
+    Threads that share the rounds of a ``parallel`` loop leave out those before which ``stop`` holds
+    for them; the first round is over before they start, as often it decides.
     The rounds of a ``bound`` loop are the threads or blocks of the hardware index ``thread``.  A
     ``rolled`` loop is a serial one that runs rarely: no compiler below shall unroll it.
     """

@@ -4,7 +4,7 @@
 Every program: operands of one dtype and one number of lanes, operations that their dtype has,
 integer offsets, bool conditions, masks on vectors only, each variable bound before use and bound
 once, each buffer a parameter or allocated around its use, outputs alone are written among the
-parameters, no parallel loop ends early.  Level ``device`` in addition: no vectorized or unrolled
+parameters.  Level ``device`` in addition: no vectorized or unrolled
 loop is left, parallel loops do not nest, every index is int64, and local memory has constant
 extents.  Level ``threads``: as device, but there are launches in the place of parallel loops; what
 touches memory lies in one, all-reduces are expanded, shared memory is placed, and loops may be left
@@ -187,7 +187,6 @@ class _Verifier:
         self.bind(loop.var, loop)
         if loop.stop is not None:
             self.flag(loop.stop, 1, loop)
-            self.require(loop.kind != "parallel", "a parallel loop ends early", loop)
         around, self.is_parallel = self.is_parallel, self.is_parallel or loop.kind == "parallel"
         self.stmt(loop.body)
         self.is_parallel = around

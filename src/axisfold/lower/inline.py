@@ -49,6 +49,8 @@ def inlined(schedule: Schedule) -> Schedule:
             twin.attachment = Attachment(copies[place.stage], place.axis)
         if twin.last_block_of is not None:
             twin.last_block_of = _kept(twin, twin.last_block_of, copies)
+        # A whole is a reduction, and these are never inlined.
+        twin.stops = {leaf: whole and copies[whole] for leaf, whole in twin.stops.items()}
     result.stages = list(copies.values())
     return result
 

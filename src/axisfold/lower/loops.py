@@ -31,6 +31,7 @@ from axisfold.lower.regions import (
     sharers,
 )
 from axisfold.lower.start import Start
+from axisfold.lower.stops import Flags, stopped
 from axisfold.lower.storage import Storage, temporary
 from axisfold.lower.tails import guard_level, stage_guards
 from axisfold.lower.thread_axes import (
@@ -84,6 +85,13 @@ class LoopBuilder:
         self.counters: list[Buffer] = []
         for stage in self.schedule.stages:
             self._give_storage(stage)
+        self.flags = {
+            stage: Flags(self, stage, whole)
+            for stage in self.schedule.stages
+            for whole in stage.stops.values()
+            if whole is not None
+        }
+        self.wholes = {f.whole: f for f in self.flags.values() if f.is_partial}
 
     def build(self) -> Stmt:
         """Return the whole program."""
@@ -131,6 +139,8 @@ class LoopBuilder:
         for stage in reversed(stages):
             nest = Nest(self, stage).build()
             rest = build.seq(nest if condition is None else If(condition, nest), rest)
+            if stage in self.flags:
+                rest = self.flags[stage].around(rest)
             owned = [*self.owned.get(stage, [])]
             owned += [o for last in self.finished_by(stage) for o in self.owned.get(last, [])]
             for storage in reversed(owned):
@@ -230,6 +240,8 @@ class Nest:
             return CrossThread(self, self.reduction).build()
         inner = self._guarded(level, self._main(level))
         if self.reduction is not None and level == self.first_reduce:
+            if self.stage in self.builder.wholes:
+                inner = self.builder.wholes[self.stage].instead(self, inner)
             return build.seq(Start(self, self.reduction).build(), inner)
         return inner
 
@@ -273,7 +285,7 @@ class Nest:
         """Put the loop of a leaf around a statement, unless it has one round."""
         stage = self.stage
         if not is_loop(stage, leaf, self.bounds.extents):
-            return body
+            return stopped(self, leaf, None, body) if leaf in stage.stops else body
         var = stage.loop_var(leaf)
         extent = build.cast(var.dtype, self.builder.lowered(self.bounds.extents[leaf]))
         if self.last_block is not None and leaf in self.last_block.perhaps_none:
@@ -284,7 +296,8 @@ class Nest:
                 check_thread_extent(stage, leaf, thread, extent, self.builder.target)
             return self._threads(thread, extent, body)
         kind = stage.loop_kind(leaf, extent)
-        result: Stmt = For(var, build.const(0, var.dtype), extent, kind, body)
+        loop = For(var, build.const(0, var.dtype), extent, kind, body)
+        result: Stmt = stopped(self, leaf, loop, body) if leaf in stage.stops else loop
         for hint, setting in stage.pragmas.get(leaf, {}).items():
             if isinstance(setting, str):
                 continue  # the style of a reduction over threads

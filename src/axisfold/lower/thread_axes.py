@@ -27,6 +27,7 @@ def copied(schedule: Schedule) -> Schedule:
         twin.schedule = result
         twin.leaf_axes, twin.relations = list(stage.leaf_axes), list(stage.relations)
         twin.loop_kinds, twin.bindings = dict(stage.loop_kinds), dict(stage.bindings)
+        twin.stops = dict(stage.stops)
         twins[stage] = twin
     for twin in twins.values():
         if twin.attachment is not None:
@@ -34,6 +35,7 @@ def copied(schedule: Schedule) -> Schedule:
             twin.attachment = Attachment(twins[place.stage], place.axis)
         if twin.last_block_of is not None:
             twin.last_block_of = twins[twin.last_block_of]
+        twin.stops = {leaf: whole and twins[whole] for leaf, whole in twin.stops.items()}
     result.stages = list(twins.values())
     return result
 

@@ -102,7 +102,7 @@ class _Partition(StmtRewriter):
         return super().visit_launch(launch)
 
     def visit_for(self, loop: For) -> Stmt:
-        if loop.kind not in _SPLIT or loop.stop is not None:
+        if loop.kind not in _SPLIT:
             return super().visit_for(loop)
         if self.is_rest:
             last, _ = self._last(loop, _reaches(loop.var, self._guards(loop)))
@@ -114,7 +114,7 @@ class _Partition(StmtRewriter):
         if not edges or not self._may_copy(loop.body):
             return super().visit_for(loop)
         first = self._rounds(loop, edges.values())
-        interior = For(loop.var, loop.min, first, loop.kind, _without(loop.body, set(edges)))
+        interior = replace(loop, extent=first, body=_without(loop.body, set(edges)))
         last, ending = self._last(loop, reaches)
         rest = last - first
         is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
@@ -123,7 +123,8 @@ class _Partition(StmtRewriter):
         if not self.is_launched and len(set(edges.values())) == 1:
             conditions = {g.condition for g in guards if _by_lane(g)}
             body = _in_part(body, conditions & ending & edges.keys())
-        tail = For(loop.var, loop.min + first, rest, kind, body)
+        # A loop that ended early does not go on: the rest is tested before its first round too.
+        tail = replace(loop, min=loop.min + first, extent=rest, kind=kind, body=body)
         self.copies *= 2
         interior_half = super().visit_for(interior)
         rest_loop = renamed_loops(tail)

@@ -156,7 +156,8 @@ def traced_key(traced: Traced) -> Hashable:
         *(v for parts in traced.elements for v in parts), *traced.combiner.lhs,
         *traced.combiner.rhs, traced.index, traced.run.place, traced.run.count, traced.count,
         *(v for head in traced.tile_heads for v in head),
-        *traced.combiner.result, *traced.combiner.identity, *traced.lifted, *traced.absorb,
+        *traced.combiner.result, *traced.combiner.identity, *traced.combiner.absorbing,
+        *traced.lifted, *traced.absorb,
         *(v for value in traced.initial for v in value.variables),
         *results, *(v for share in traced.shares for v in share),
         *(e for p in traced.tile_passes for e in (*p.expressions, *p.results)), *traced.tile_state,
@@ -166,6 +167,7 @@ def traced_key(traced: Traced) -> Hashable:
     # Two real numbers and one complex one have the same expressions but not the same strides.
     shape = (
         tuple(len(parts) for parts in traced.elements), len(traced.combiner.lhs),
+        bool(traced.combiner.absorbing),
         tuple(len(value.variables) for value in traced.initial),
         tuple(len(r.parts) for r in traced.results), traced.is_spread,
         tuple((p.narrow is not None, len(p.sources), p.places) for p in traced.tile_passes),

@@ -11,9 +11,9 @@ from typing import Final
 from axisfold.plan import rules_cpu_columns as columns
 from axisfold.plan import rules_cpu_narrow as narrow
 from axisfold.plan import rules_cpu_rows as rows
-from axisfold.plan.compose import Graph, LayoutClass
+from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rule import Rule
-from axisfold.plan.schedules_cpu import share
+from axisfold.plan.schedules_cpu import STREAMS, share
 from axisfold.schedule.schedule import Schedule
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
@@ -24,6 +24,9 @@ WIDE: Final = 8
 RUN: Final = 4096
 SHORT_RUN: Final = 512
 LONG_RUN: Final = 1 << 15
+# Bytes that each place of a run is read for, where a fold may end after it.
+STREAM_BYTES: Final = 1 << 13
+LANES: Final = 64
 # Rows of a tile of columns; narrow sums hold more.
 TILE_ROWS: Final = 16
 PASS_ROWS: Final = 128
@@ -46,6 +49,20 @@ def _general(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
 
 def _is_vectorizable(layout: LayoutClass, traced: Traced) -> bool:
     return not traced.combiner.is_ordered
+
+
+def _ends_early(traced: Traced) -> bool:
+    return bool(traced.combiner.absorbing) and len(traced.tile_passes) == 1
+
+
+def _short_runs(composer: Composer) -> Graph:
+    """Return the computation by runs of some KiB, after each of which a fold may end."""
+    width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
+    if composer.layout.run != "long":
+        return composer.tiled_graph(max(RUN // width, 1))
+    # Whole vectors, and places that are no multiple of 4 KiB apart: these share a set of the cache.
+    vectors = max(STREAM_BYTES // width // LANES, 1) + 1
+    return composer.tiled_graph(STREAMS * vectors * LANES)
 
 
 def _has_tiles(traced: Traced) -> bool:
@@ -79,6 +96,15 @@ RULES: Final = (
         "them in several places",
         narrow.short_rows,
         parameters={"parts": (15, 63, 255), "streams": _FEW},
+    ),
+    Rule(
+        "stopping_row",
+        lambda c, t: _is_row(c, t) and _ends_early(t) and (c.run == "long" or c.kept == 0),
+        "the folded axis is contiguous and the reducer has a state that no element changes: a loop "
+        "over runs ends when it is reached, in all parts that threads share",
+        rows.stopping_row,
+        parameters={"chunk_rows": _CHUNK_ROWS},
+        compose=_short_runs,
     ),
     Rule(
         "narrow_row",

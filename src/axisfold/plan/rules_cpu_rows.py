@@ -25,6 +25,8 @@ from axisfold.tensor.trace import Traced
 
 CHUNK: Final = 1 << 15
 CHUNK_ROWS: Final = 32
+# Runs of a part whose fold may end early: the first part is folded before threads start.
+STOP_ROWS: Final = 4
 ROWS: Final = 4
 
 
@@ -158,6 +160,24 @@ def tiled_row(
     if at is None:
         share(state, state.op.axis)
     fold_runs(s, graph, traced, target, state)
+
+
+def stopping_row(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int = STOP_ROWS
+) -> None:
+    """A run of the row at a time, until the state is absorbing; parts tell each other."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    is_full = build.as_int(result.op.axis[0].extent) is not None
+    state.compute_at(result, share(result, result.op.axis))
+    part, _ = state.split(state.op.reduce_axis[-1], factor=chunk_rows)
+    partial: Any = s.rfactor(graph.state, part, factor_axis=0 if is_full else -1)
+    inner = s[first(partial)]
+    parts = share(inner, inner.op.axis)
+    fold_runs(s, graph, traced, target, inner)
+    if is_full:
+        inner.stop(parts, state)
+    for axis in inner.op.reduce_axis:
+        inner.stop(axis, state)
 
 
 def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage) -> None:

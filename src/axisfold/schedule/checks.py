@@ -38,9 +38,11 @@ def check_serial(stage: Stage, axis: Axis, primitive: str, code: str, hint: str)
     Raises
     ------
     ScheduleError
-        ``code``: the axis is vectorized, unrolled, parallel or bound.
+        ``code``: the axis is vectorized, unrolled, parallel, bound or to end early.
     """
     now: str | None = stage.loop_kinds.get(axis)
+    if axis in stage.stops:
+        now = "to end early"
     if axis in stage.bindings:
         now = f"bound to {stage.bindings[axis].tag}"
     if now is not None:
@@ -65,6 +67,22 @@ def check_unbound(stage: Stage, axis: Axis, primitive: str, code: str) -> None:
             f"{stage.bindings[axis].tag}, so it is no loop.",
             code=code,
             hint="Choose one of the two.",
+        )
+
+
+def check_no_stop(stage: Stage, axis: Axis, primitive: str, code: str) -> None:
+    """Refuse a loop that may end early, and so has to be one.
+
+    Raises
+    ------
+    ScheduleError
+        ``code``: the axis is to end early.
+    """
+    if axis in stage.stops:
+        raise ScheduleError(
+            f"{primitive} of axis {axis.name!r} of stage {stage.name!r}: its loop is to end early.",
+            code=code,
+            hint="Split it first, and stop the outer part.",
         )
 
 

@@ -130,6 +130,9 @@ class Stage:
         Hints by leaf and kind.
     bindings
         Leaves whose rounds are threads or blocks.
+    stops
+        Leaves whose loops end once the state is absorbing, with the stage that folds the parts of
+        which this is one, if any of them ends the loops of all.
     is_last_block
         Whether the last block folds what the blocks left, where reduce axes are bound to blocks.
     last_block_of
@@ -158,6 +161,7 @@ class Stage:
         self.alignments: dict[Axis, tuple[int, int]] = {}
         self.pragmas: dict[Axis, dict[str, int | str]] = {}
         self.bindings: dict[Axis, ThreadAxis] = {}
+        self.stops: dict[Axis, Stage | None] = {}
 
     @property
     def name(self) -> str:
@@ -244,6 +248,10 @@ class Stage:
     def parallel(self, axis: Axis) -> None:
         """Share a leaf's rounds among threads; see the primitive ``parallel``."""
         self.schedule.apply("parallel", self, axis)
+
+    def stop(self, axis: Axis, whole: Stage | None = None) -> None:
+        """End a leaf's loop once the state is absorbing; see the primitive ``stop``."""
+        self.schedule.apply("stop", self, axis, whole)
 
     def compute_at(self, parent: Stage, axis: Axis) -> None:
         """Compute inside a loop of a consumer; see the primitive ``compute_at``."""

@@ -31,14 +31,17 @@ class CommReducer:
         Name in messages.
     facts
         What is known of it beyond associativity: ``commutative`` (assumed unless ``ordered``),
-        ``ordered``, ``exact``, ``idempotent``, ``absorbing``.
+        ``ordered``, ``exact``, ``idempotent``.
+    absorbing
+        As ``fidentity``, the state that no other changes; None if there is none.
 
     Raises
     ------
     ReducerError
         ``R103``: unknown facts; ``R121``: ``fcombine`` does not take two parameters; ``R122``:
-        identity and values do not match; ``R123``: it returns another number of values;
-        ``R124``: an identity is no constant; ``R125``: it does not fit the dtype of its value.
+        identity or absorbing state and values do not match; ``R123``: it returns another number
+        of values; ``R124``: an identity is no constant; ``R125``: it does not fit the dtype of its
+        value.
     """
 
     def __init__(
@@ -47,10 +50,14 @@ class CommReducer:
         fidentity: Callable[..., Any],
         name: str = "reduce",
         facts: Iterable[str] = (),
+        absorbing: Callable[..., Any] | None = None,
     ) -> None:
         self.fcombine, self.fidentity, self.name = fcombine, fidentity, name
-        self.facts = checked_facts(name, facts)
-        for what, function in (("combiner", fcombine), ("identity", fidentity)):
+        self.facts, self.absorbing = checked_facts(name, facts), absorbing
+        functions = [("combiner", fcombine), ("identity", fidentity)]
+        if absorbing is not None:
+            functions.append(("absorbing state", absorbing))
+        for what, function in functions:
             if not callable(function):
                 raise ReducerError(
                     f"the {what} of {name!r} is no function but {function!r}.",
@@ -112,19 +119,28 @@ class CommReducer:
 
     def combiner(self, dtypes: list[DType]) -> Combiner:
         """Return the typed combiner for values of given dtypes."""
-        identity = self.fidentity(*(d.name for d in dtypes))
-        starts = list(identity) if isinstance(identity, (tuple, list)) else [identity]
-        if len(starts) != len(dtypes):
-            raise ReducerError(
-                f"reducer {self.name!r} folds {len(dtypes)} values but has {len(starts)} "
-                "identities.",
-                code="R122",
-            )
-        consts = [self._constant(s, d) for s, d in zip(starts, dtypes, strict=True)]
+        consts = self._state("identities", self.fidentity, dtypes, dtypes)
+        absorbing: list[Const] = []
+        if self.absorbing is not None:
+            held = [c.dtype for c in consts]
+            absorbing = self._state("absorbing values", self.absorbing, dtypes, held)
         lhs, rhs = self._sides(consts)
         merged = self.fcombine(*self._packed(lhs, rhs))
         typed = self._typed("combiner", merged, consts)
-        return Combiner(lhs, rhs, typed, tuple(consts), self.facts)
+        return Combiner(lhs, rhs, typed, tuple(consts), self.facts, tuple(absorbing))
+
+    def _state(
+        self, what: str, function: Callable[..., Any], dtypes: list[DType], held: list[DType]
+    ) -> list[Const]:
+        """Return the constants that a function of the dtypes gives, one for each value."""
+        given = function(*(d.name for d in dtypes))
+        values = list(given) if isinstance(given, (tuple, list)) else [given]
+        if len(values) != len(dtypes):
+            raise ReducerError(
+                f"reducer {self.name!r} folds {len(dtypes)} values but has {len(values)} {what}.",
+                code="R122",
+            )
+        return [self._constant(v, d) for v, d in zip(values, held, strict=True)]
 
     def _typed(self, what: str, returned: Any, consts: Sequence[Expr]) -> tuple[Expr, ...]:
         """Return a state that a user's function gave, in the dtypes of the identity."""
@@ -180,9 +196,10 @@ def comm_reducer(
     fidentity: Callable[..., Any],
     name: str = "reduce",
     facts: Iterable[str] = (),
+    absorbing: Callable[..., Any] | None = None,
 ) -> CommReducer:
     """Return a reducer, commutative unless ``facts`` say ``ordered``; see :class:`CommReducer`."""
-    return CommReducer(fcombine, fidentity, name, facts)
+    return CommReducer(fcombine, fidentity, name, facts, absorbing)
 
 
 def _larger(x: Any, y: Any) -> Expr:

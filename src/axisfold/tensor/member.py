@@ -173,6 +173,7 @@ class MemberTrace:
         self.rhs = self._variables("b")
         a, b = self._state(self.lhs), self._state(self.rhs)
         self.identity = [e for n, f in self.forms.items() for e in reducer.identity_parts(n, f)]
+        self.absorbing = reducer.absorbing_parts(self.forms)
         self.combined = self._returned(reducer.combine(a, b), "combine")
         lifted = self._lift(self.values, scene.run.index)
         self.lifted = self._masked(self._returned(lifted, "lift"), self.identity)

@@ -19,7 +19,7 @@ from axisfold.errors import ReducerError
 from axisfold.ir.expr import Const, Expr
 from axisfold.tensor.values import Composite, Form, components
 
-FACTS: Final = frozenset({"commutative", "ordered", "exact", "idempotent", "absorbing"})
+FACTS: Final = frozenset({"commutative", "ordered", "exact", "idempotent"})
 STATE_SPECS: Final = ("acc", "compensated", "compensated_real", "input")
 # Graphs of other libraries hold text but no reducers, and may be read by another process.
 _PROCESS: Final = os.urandom(6).hex()
@@ -66,8 +66,7 @@ class Reducer:
         ``lambda t: …``: the state of a short run of elements, by te reductions over the run:
         ``t.sum(lambda x: …)``, ``t.max``, ``t.min``, and ``t.count``.  Used where it is faster.
     facts
-        Of ``commutative`` (assumed unless ``ordered``), ``ordered``, ``exact``,
-        ``idempotent``, ``absorbing``.
+        Of ``commutative`` (assumed unless ``ordered``), ``ordered``, ``exact``, ``idempotent``.
     gradient
         ``lambda x, result, upstream: …``, or ``lambda x, y, result, upstream: …`` for several
         inputs: the gradient of a loss by the elements, where ``upstream`` is that by the result.
@@ -79,6 +78,10 @@ class Reducer:
         (which elements are folded, None for all) are filled when asked for.  By default the
         gradient is derived, where there is no ``spread`` and ``combine`` treats each field by
         itself as a sum, product, minimum or maximum.
+    absorbing
+        The state that no other changes (True of a disjunction, 0 of a product of integers), given
+        as ``identity`` is; None, or a function that returns None, where there is none.  A fold that
+        has reached it need not read on.
 
     Raises
     ------
@@ -96,7 +99,7 @@ class Reducer:
     """
 
     __slots__ = (
-        "__weakref__", "absorb", "combine", "facts", "finalize", "gradient", "identity",
+        "__weakref__", "absorb", "absorbing", "combine", "facts", "finalize", "gradient", "identity",
         "input_names", "lift", "name", "spread", "state", "tile", "token", "uses_index",
     )  # fmt: skip
 
@@ -113,10 +116,14 @@ class Reducer:
         facts: Iterable[str] = (),
         gradient: Callable[..., Any] | None = None,
         spread: Callable[..., Any] | None = None,
+        absorbing: Any = None,
     ) -> None:
         self.name = name
         self.state = MappingProxyType(_checked_state(name, state))
-        self.identity = _checked_identity(name, self.state, identity)
+        self.identity = _checked_fields(name, self.state, identity, "identity")
+        self.absorbing: Mapping[str, Any] = MappingProxyType({})
+        if absorbing is not None:
+            self.absorbing = _checked_fields(name, self.state, absorbing, "absorbing")
         self.lift, self.combine, self.finalize = lift, combine, finalize
         self.absorb, self.tile, self.gradient = absorb, tile, gradient
         self.spread = spread
@@ -178,21 +185,39 @@ class Reducer:
         ReducerError
             ``R106``: the value does not fit the field's dtype.
         """
-        given = self.identity[field]
-        value = given(form.dtype) if callable(given) else given
-        value = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, (bool, int, float, complex)) and not _holds(form.dtype, value):
+        return self._constant("identity", field, form, _value(self.identity[field], form))
+
+    def absorbing_parts(self, forms: Mapping[str, Form]) -> list[Expr]:
+        """Return the real components of the absorbing state; none, if there is no such state.
+
+        Raises
+        ------
+        ReducerError
+            ``R106``, ``R107``: as of the identity.
+        """
+        values = {n: _value(given, forms[n]) for n, given in self.absorbing.items()}
+        if not values or any(value is None for value in values.values()):
+            return []
+        return [
+            part
+            for name, form in forms.items()
+            for part in self._constant("absorbing", name, form, values[name])
+        ]
+
+    def _constant(self, what: str, field: str, form: Form, value: Any) -> list[Expr]:
+        is_number = isinstance(value, (bool, int, float, complex))
+        if is_number and not _holds(form.dtype, value):
             raise ReducerError(
-                f"identity {value!r} of field {field!r} of reducer {self.name!r} does not fit "
+                f"{what} {value!r} of field {field!r} of reducer {self.name!r} does not fit "
                 f"its dtype {form.dtype}.",
                 code="R106",
                 hint="Give a value of that dtype, or a function of the dtype "
                 "such as axisfold.lowest.",
             )
-        if isinstance(value, (bool, int, float, complex, Const)):
+        if is_number or isinstance(value, Const):
             return components(form.coerce(value))
         raise ReducerError(
-            f"identity {value!r} of field {field!r} of reducer {self.name!r} is not a number.",
+            f"{what} {value!r} of field {field!r} of reducer {self.name!r} is not a number.",
             code="R107",
         )
 
@@ -213,6 +238,12 @@ def by_token(token: str) -> Reducer:
             hint="Keep the Reducer as long as the graph, and compile again in another process.",
         )
     return reducer
+
+
+def _value(given: Any, form: Form) -> Any:
+    """Return what is given for a field: a value, or a function of its dtype."""
+    value = given(form.dtype) if callable(given) else given
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _holds(dtype: DType, value: Any) -> bool:
@@ -265,22 +296,24 @@ def _checked_state(name: str, state: Mapping[str, str]) -> dict[str, str]:
     return dict(state)
 
 
-def _checked_identity(name: str, state: Mapping[str, str], identity: Any) -> Mapping[str, Any]:
-    if not isinstance(identity, Mapping):
+def _checked_fields(
+    name: str, state: Mapping[str, str], given: Any, what: str
+) -> Mapping[str, Any]:
+    """Return the value of each field, of the identity or the absorbing state."""
+    if not isinstance(given, Mapping):
         if len(state) != 1:
             raise ReducerError(
-                f"identity of reducer {name!r} is one value for {len(state)} fields.",
+                f"{what} of reducer {name!r} is one value for {len(state)} fields.",
                 code="R102",
                 hint="Give a dict with a value for each field.",
             )
-        identity = {next(iter(state)): identity}
-    if set(identity) != set(state):
+        given = {next(iter(state)): given}
+    if set(given) != set(state):
         raise ReducerError(
-            f"identity of reducer {name!r} has fields {sorted(identity)}, its state "
-            f"{sorted(state)}.",
+            f"{what} of reducer {name!r} has fields {sorted(given)}, its state {sorted(state)}.",
             code="R102",
         )
-    return MappingProxyType(dict(identity))
+    return MappingProxyType(dict(given))
 
 
 def checked_facts(name: str, facts: Iterable[str]) -> frozenset[str]:

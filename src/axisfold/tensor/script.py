@@ -190,14 +190,14 @@ class GraphScript:
         if len(combiner.lhs) > 1:
             params = ["a", "b"]
             unpack = [f"{', '.join(n)} = {p}" for n, p in zip(sides, params, strict=True)]
-        start = ", ".join(constant(e) for e in combiner.identity if isinstance(e, Const))
-        starts = f"({start})" if len(combiner.identity) > 1 else start
         name = self.names.fresh("combine")
         lines = self.function(name, params, unpack, lambda w: w.values(combiner.result))
         facts = sorted(combiner.facts - {"commutative"})
         known = f", facts=[{', '.join(map(quoted, facts))}]" if facts else ""
+        if combiner.absorbing:
+            known += f", absorbing=lambda *t: {_constants(combiner.absorbing)}"
         self.folds[combiner] = self.names.fresh("fold")
-        call = f"te.comm_reducer(\0, lambda *t: {starts}{known})"
+        call = f"te.comm_reducer(\0, lambda *t: {_constants(combiner.identity)}{known})"
         return _joined(lines, f"{self.folds[combiner]} = {call}")
 
     def fold(self, writer: ExprWriter, op: ComputeOp, reduction: Reduce) -> str:
@@ -245,6 +245,12 @@ class GraphScript:
         return ["", f"def {name}({', '.join(params)}):", *body, ""]
 
 
+def _constants(values: Sequence[Expr]) -> str:
+    """Return the text of a state: a value, or a tuple of several."""
+    text = ", ".join(constant(e) for e in values if isinstance(e, Const))
+    return f"({text})" if len(values) > 1 else text
+
+
 def _state(reduction: Reduce) -> tuple[Var, ...]:
     return (*reduction.combiner.lhs, *reduction.combiner.rhs)
 
@@ -252,7 +258,7 @@ def _state(reduction: Reduce) -> tuple[Var, ...]:
 def _built_in(combiner: Combiner) -> str | None:
     """Return which of te's own reducers a combiner is, its parameters' names included."""
     names = [v.name for v in (*combiner.lhs, *combiner.rhs)]
-    if names != ["x", "y"] or combiner.facts != {"commutative"}:
+    if names != ["x", "y"] or combiner.facts != {"commutative"} or combiner.absorbing:
         return None
     key = _combiner_key(combiner)
     for name, reducer in _BUILT_IN.items():

@@ -115,6 +115,8 @@ class GraphWriter:
             "source": self.exprs(node.source),
             "where": self.expr(node.condition),
         }
+        if combiner.absorbing:
+            row["absorbing"] = self.exprs(combiner.absorbing)
         if node.init:
             row["init"] = self.exprs(node.init)
         if node.absorb:
@@ -302,15 +304,16 @@ class GraphReader:
         identity = self.exprs(row.at("identity"))
         absorb = self.exprs(row.at("absorb"), of_state=True) if row.has("absorb") else []
         dtypes = [v.dtype for v in lhs]
-        states = [rhs, result, identity, *([absorb] if absorb else [])]
+        absorbing = self.exprs(row.at("absorbing")) if row.has("absorbing") else []
+        states = [rhs, result, identity, *(s for s in (absorb, absorbing) if s)]
         if not lhs or any([e.dtype for e in state] != dtypes for state in states):
             malformed(row.where, "the parts of the reducer differ in dtype")
         if not self.states >= {*lhs, *rhs} or len({*lhs, *rhs}) != len(lhs) + len(rhs):
             malformed(row.where, "its variables are no state's own")
-        if not all(isinstance(e, Const) for e in identity):
-            malformed(row.where, "an identity is no constant")
+        if not all(isinstance(e, Const) for e in (*identity, *absorbing)):
+            malformed(row.where, "an identity, or an absorbing state, is no constant")
         facts = checked_facts("reduce", (r.a(str) for r in row.at("facts").items()))
-        combiner = Combiner(lhs, rhs, tuple(result), tuple(identity), facts)
+        combiner = Combiner(lhs, rhs, tuple(result), tuple(identity), facts, tuple(absorbing))
         init = self.exprs(row.at("init")) if row.has("init") else None
         source, where = self.exprs(row.at("source")), self.expr(row.at("where"))
         return make_reduce(combiner, source, axes, where, init, absorb)

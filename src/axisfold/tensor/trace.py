@@ -145,7 +145,8 @@ def trace(
     )  # fmt: skip
     for part in parts:
         part.trace_tile()
-    if any(part.has_tile for part in parts):
+    # A fold that may end early goes by runs: it is tested after each.
+    if any(part.has_tile for part in parts) or combiner.absorbing:
         for part in parts:
             if not part.has_tile:
                 part.fold_in_tiles()
@@ -176,8 +177,9 @@ def _combiner(
     facts = frozenset.intersection(*(m.reducer.facts for m in members))
     if any(m.reducer.is_ordered for m in members):
         facts = (facts - {"commutative"}) | {"ordered"}
+    has_absorbing = not counters and all(p.absorbing for p in parts)
     if counters:
-        facts -= {"idempotent", "absorbing"}
+        facts -= {"idempotent"}
     combiner = Combiner(
         lhs=(*(v for p in parts for v in p.lhs), *(c.lhs for c in counters)),
         rhs=(*(v for p in parts for v in p.rhs), *(c.rhs for c in counters)),
@@ -186,6 +188,7 @@ def _combiner(
             *(e for p in parts for e in p.identity), *(build.const(0, INT64) for _ in counters)
         ),
         facts=facts,
+        absorbing=tuple(e for p in parts for e in p.absorbing) if has_absorbing else (),
     )  # fmt: skip
     if len(combiner.lhs) > MAX_COMPONENTS:
         raise ReducerError(

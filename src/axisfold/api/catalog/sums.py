@@ -41,7 +41,8 @@ ANY = Reducer(
     lift=te.not_zero,
     combine=lambda a, b: te.any(a.v, b.v),
     tile=_tile_truth("max"),
-    facts=("idempotent", "exact", "absorbing"),
+    facts=("idempotent", "exact"),
+    absorbing=True,
 )
 ALL = Reducer(
     "all",
@@ -50,7 +51,8 @@ ALL = Reducer(
     lift=te.not_zero,
     combine=lambda a, b: te.all(a.v, b.v),
     tile=_tile_truth("min"),
-    facts=("idempotent", "exact", "absorbing"),
+    facts=("idempotent", "exact"),
+    absorbing=False,
 )
 COUNT_NONZERO = Reducer(
     "count_nonzero",

@@ -6,8 +6,18 @@ from __future__ import annotations
 from axisfold.codegen.arithmetic import binary
 from axisfold.codegen.c import arithmetic
 from axisfold.codegen.c.helpers import Helpers
-from axisfold.codegen.c.spelling import value_type
-from axisfold.codegen.text import Code, Lines, Names, cast, choice, infix, prefix, subscript
+from axisfold.codegen.c.spelling import memory_type, value_type
+from axisfold.codegen.text import (
+    Code,
+    Lines,
+    Names,
+    cast,
+    choice,
+    infix,
+    prefix,
+    subscript,
+    volatile,
+)
 from axisfold.codegen.writing import Context
 from axisfold.dtypes import DType
 from axisfold.errors import InternalError
@@ -72,6 +82,8 @@ class Expressions(Context):
             element = cast("int8_t", element) if dtype.kind == "int" else element
         else:
             element = self.helpers.call("load", dtype, self.place(buffer, index))
+        if node.cache == "volatile":
+            element = volatile(memory_type(dtype), element)
         if dtype.is_bool:
             return infix("!=", element, Code("0"))
         return self.helpers.half("value", dtype, element) if dtype.is_half else element

@@ -20,7 +20,7 @@ from axisfold.codegen.c.spelling import RESERVED, memory_type
 from axisfold.codegen.c.usage import usage
 from axisfold.codegen.control import Control
 from axisfold.codegen.signature import scalar_parameters
-from axisfold.codegen.text import Code, Lines, Names, cast, legal_name, subscript
+from axisfold.codegen.text import Code, Lines, Names, cast, legal_name, subscript, volatile
 from axisfold.errors import InternalError
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Const, Expr
@@ -151,7 +151,7 @@ class _Function(Control[Expressions]):
                 self.allocate(Allocate(allocation.buffer, replace(loop, body=allocation.body)))
                 return
         start, end = self.ends(loop)
-        if loop.kind == "parallel":
+        if loop.kind == "parallel" and loop.stop is None:
             self.lines.comment(f"{loop.kind}: the rounds do not depend on each other")
         self.rounds(loop, start, end)
 
@@ -165,7 +165,10 @@ class _Function(Control[Expressions]):
             return
         if buffer in x.bytewise and dtype.kind == "int":
             value = cast("unsigned char", value)
-        self.lines.assign(subscript(x.pointers[buffer], index).text, value)
+        place = subscript(x.pointers[buffer], index)
+        if stmt.cache == "volatile":
+            place = volatile(memory_type(dtype), place)
+        self.lines.assign(place.text, value)
 
     def after_name(self, stmt: Let, name: str) -> Sequence[str]:
         """Tell compilers that a name without use is no mistake."""

@@ -18,6 +18,7 @@ from axisfold.codegen.text import (
     prefix,
     subscript,
     total,
+    volatile,
 )
 from axisfold.codegen.writing import Context
 from axisfold.dtypes import INT32, DType
@@ -114,8 +115,10 @@ class Expressions(Context):
         if buffer in self.bytewise and not _is_aligned(node):
             return self.helpers.call("load", buffer.dtype, prefix("&", self._element(node, index)))
         element = self._element(node, index)
-        is_global = buffer.scope == "global"
-        return call("__ldcs", prefix("&", element)) if node.cache and is_global else element
+        if node.cache == "volatile":
+            return volatile(memory_type(buffer.dtype), element)
+        is_streamed = node.cache == "stream" and buffer.scope == "global"
+        return call("__ldcs", prefix("&", element)) if is_streamed else element
 
     def _element(self, access: Load | Store, index: Code) -> Code:
         """Return an element in memory, or its first byte where it may be misaligned."""
@@ -147,7 +150,9 @@ class Expressions(Context):
         if buffer in self.bytewise and not _is_aligned(stmt):
             stored = self.helpers.call("store", buffer.dtype, prefix("&", element), value)
             self.lines.emit(f"{stored};")
-        elif stmt.cache and buffer.scope == "global":
+        elif stmt.cache == "volatile":
+            self.lines.assign(volatile(memory_type(buffer.dtype), element).text, value)
+        elif stmt.cache == "stream" and buffer.scope == "global":
             value = cast("u8", value) if buffer.dtype.is_bool else value
             self.lines.emit(f"{call('__stcs', prefix('&', element), value)};")
         else:
@@ -171,7 +176,7 @@ class Expressions(Context):
             self._piece(move, kind, memory, held)
 
     def _piece(self, move: Move, kind: str, memory: Code, held: Code) -> None:
-        is_streamed = bool(move.cache) and move.memory.scope == "global"
+        is_streamed = move.cache == "stream" and move.memory.scope == "global"
         registers = prefix("*", pointer_to(kind, held))
         place = pointer_to(f"const {kind}" if move.is_load else kind, memory)
         if move.is_load:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from axisfold.analysis.linear import split_constant
@@ -200,7 +201,11 @@ class _Function:
 
     def parallel(self, loop: For) -> None:
         """Share the rounds among threads, and return what went wrong in them."""
-        w, outlined = self.w, outline(loop)
+        w = self.w
+        if loop.stop is not None:
+            # The first round comes before those that are shared, so it is number -1.
+            loop = replace(loop, min=loop.min + 1, extent=loop.extent - 1)
+        outlined = outline(loop)
         chunk, rounds = self.module.name_loop()
         variables = (*outlined.variables, outlined.begin, outlined.end)
         inside = _Function(self.module, outlined.buffers, variables)
@@ -209,6 +214,12 @@ class _Function:
         self.module.functions.append(chunk_text(outlined, chunk, rounds))
         context = self._context(outlined)
         extent, work = self.expr(loop.extent), self.expr(round_work(loop))
+        if loop.stop is not None:
+            some = w.let(f"icmp sge i64 {extent}, 0")
+            end = w.let(f"select i1 {some}, i64 0, i64 -1")
+            status = w.let(f'call i32 @"{chunk}"(ptr {context}, i64 -1, i64 {end})', "status")
+            self._leave_if(w.let(f"icmp ne i32 {status}, 0"), status, "failed")
+            extent = w.let(f"select i1 {self.expr(loop.stop)}, i64 0, i64 {extent}")
         w.declarations[PARALLEL] = f"declare i32 @{PARALLEL}(ptr, ptr, i64, i64)"
         args = f'ptr @"{chunk}", ptr {context}, i64 {extent}, i64 {work}'
         status = w.let(f"call i32 @{PARALLEL}({args})", "status")

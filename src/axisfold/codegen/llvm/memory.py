@@ -216,6 +216,8 @@ def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
             f"{flags} {lanes}",
             f"{kind} zeroinitializer",
         )
+    elif node.cache == "volatile":
+        value = w.let(f"load atomic {kind}, ptr {where} monotonic, align {align}")
     else:
         value = w.let(f"load {kind}, ptr {where}, align {align}")
     return loaded(w, node, value)
@@ -275,7 +277,9 @@ def emit_store(
         # some processors take ten times as long for one.
         value = w.let(f"freeze {kind} {value}")
     if not scattered and mask is None:
-        w.emit(f"store {kind} {value}, ptr {at}, align {align}")
+        is_atomic = stmt.cache == "volatile"
+        what, order = ("store atomic", " monotonic") if is_atomic else ("store", "")
+        w.emit(f"{what} {kind} {value}, ptr {at}{order}, align {align}")
         return
     flags = f"<{dtype.lanes} x i1>"
     where = mask or "splat (i1 true)"

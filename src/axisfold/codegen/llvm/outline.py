@@ -73,7 +73,7 @@ def outline(loop: For) -> Outlined:
     while isinstance(body, Allocate) and not _mentions(body.buffer, loop.var):
         own.append(body.buffer)
         body = body.body
-    rounds: Stmt = For(loop.var, loop.min + begin, end - begin, "serial", body)
+    rounds: Stmt = For(loop.var, loop.min + begin, end - begin, "serial", body, loop.stop)
     for buffer in reversed(own):
         rounds = Allocate(buffer, rounds)
     buffers, variables = _captured(rounds)

@@ -51,8 +51,9 @@ def bind(schedule: Schedule, stage: Stage, axis: Axis, thread: ThreadAxis) -> No
             code="S241",
             hint='Make one with te.thread_axis("threadIdx.x").',
         )
-    if axis in stage.bindings or axis in stage.loop_kinds:
-        now = stage.bindings[axis].tag if axis in stage.bindings else stage.loop_kinds[axis]
+    if axis in stage.bindings or axis in stage.loop_kinds or axis in stage.stops:
+        now = "to end early" if axis in stage.stops else stage.loop_kinds.get(axis, "")
+        now = stage.bindings[axis].tag if axis in stage.bindings else now
         raise ScheduleError(f"{where}: it is {now} already.", code="S242")
     for other, taken in stage.bindings.items():
         if taken.tag == thread.tag:

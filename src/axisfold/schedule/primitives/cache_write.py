@@ -93,7 +93,8 @@ def _check(schedule: Schedule, stage: Stage, where: str) -> None:
             code="S263",
         )
     check_nothing_attached(schedule, stage, "cache_write", "S264")
-    marked = [a.name for a in stage.leaf_axes if a in stage.loop_kinds or a in stage.bindings]
+    kept = {*stage.loop_kinds, *stage.bindings, *stage.stops}
+    marked = [a.name for a in stage.leaf_axes if a in kept]
     if marked:
         raise ScheduleError(
             f"{where}: axis {marked[0]!r} is annotated already.",

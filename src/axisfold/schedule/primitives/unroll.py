@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
-from axisfold.schedule.checks import check_unbound, leaf_position
+from axisfold.schedule.checks import check_no_stop, check_unbound, leaf_position
 from axisfold.schedule.stage import MAX_ROUNDS, Stage, has_rounds_for
 from axisfold.tensor.axis import Axis
 
@@ -32,7 +32,7 @@ def unroll(schedule: Schedule, stage: Stage, axis: Axis) -> None:
     2. Its extent is a constant of at most 1024 (S141).  In a stage that is computed inside another
        it is known when the program is lowered; if it is not such a constant then, the loop is
        serial.
-    3. It is not bound (S142).
+    3. It is not bound, nor to end early (S142).
     """
     leaf_position(stage, axis, "unroll")
     if stage.attachment is None and not has_rounds_for("unrolled", axis.extent):
@@ -43,4 +43,5 @@ def unroll(schedule: Schedule, stage: Stage, axis: Axis) -> None:
             hint="Split it and unroll the inner part.",
         )
     check_unbound(stage, axis, "unroll", "S142")
+    check_no_stop(stage, axis, "unroll", "S142")
     stage.loop_kinds[axis] = "unrolled"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axisfold.errors import ScheduleError
-from axisfold.schedule.checks import check_unbound, leaf_position
+from axisfold.schedule.checks import check_no_stop, check_unbound, leaf_position
 from axisfold.schedule.stage import MAX_ROUNDS, Stage, has_rounds_for
 from axisfold.tensor.axis import Axis
 
@@ -34,7 +34,7 @@ def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
     3. Its extent is a constant of at most 256 (S132).  In a stage that is computed inside another
        it is known when the program is lowered; if it is not such a constant then, the loop is
        serial.
-    4. It is not bound (S133).
+    4. It is not bound, nor to end early (S133).
     """
     leaf_position(stage, axis, "vectorize")
     if axis.kind == "reduce":
@@ -52,4 +52,5 @@ def vectorize(schedule: Schedule, stage: Stage, axis: Axis) -> None:
             hint="Split it by the number of lanes and vectorize the inner part.",
         )
     check_unbound(stage, axis, "vectorize", "S133")
+    check_no_stop(stage, axis, "vectorize", "S133")
     stage.loop_kinds[axis] = "vectorized"
