@@ -239,6 +239,16 @@ def fits(value: Scalar, dtype: DType) -> bool:
     return low <= value <= high
 
 
+def holds(dtype: DType, value: Any) -> bool:
+    """Whether a dtype holds a number, as far as its range goes."""
+    if isinstance(value, complex):
+        return dtype.is_complex
+    if not (dtype.is_float or dtype.is_complex):
+        return fits(value, dtype)
+    part = DType("float", dtype.bits // 2) if dtype.is_complex else dtype
+    return not math.isfinite(value) or abs(value) <= finite_range(part)[1]
+
+
 def wrap(value: int, dtype: DType) -> int:
     """Reduce an integer to the range of an integer dtype (two's complement)."""
     value &= (1 << dtype.bits) - 1

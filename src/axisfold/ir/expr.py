@@ -238,8 +238,8 @@ class Load(Expr):
     """Read ``buffer`` at a flat offset in the buffer's stride unit.
 
     ``mask``: lanes of a vector that are read (the others are 0).  ``align``: proven alignment of
-    the address in bytes, 0 for that of one element.  ``cache``: how long the line should live; ``volatile`` memory is
-    written by other threads meanwhile, and accessed each time.
+    the address in bytes, 0 for that of one element.  ``cache``: how long the line should live;
+    ``volatile`` memory is written by other threads meanwhile, and accessed each time.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("index", "mask")

@@ -12,8 +12,8 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Stmt, Store
-from axisfold.lower.regions import is_loop
 from axisfold.lower.reduction import store_all
+from axisfold.lower.regions import is_loop
 from axisfold.lower.storage import Storage
 from axisfold.schedule.primitives.stop import check_shared, parts_of
 from axisfold.schedule.stage import Stage
@@ -100,7 +100,7 @@ def stopped(nest: Nest, leaf: Axis, loop: For | None, body: Stmt) -> Stmt:
 
 def _equal(value: Expr, constant: Expr) -> Expr:
     if not value.dtype.is_bool:
-        return value.equal(constant)
+        return build.compare("eq", value, constant)
     return value if build.is_const(constant, True) else build.logical_not(value)
 
 

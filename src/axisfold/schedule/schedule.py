@@ -24,8 +24,8 @@ from axisfold.schedule.primitives.rfactor import rfactor
 from axisfold.schedule.primitives.set_scope import set_scope
 from axisfold.schedule.primitives.set_store_predicate import set_store_predicate
 from axisfold.schedule.primitives.split import split
-from axisfold.schedule.primitives.storage_align import storage_align
 from axisfold.schedule.primitives.stop import stop
+from axisfold.schedule.primitives.storage_align import storage_align
 from axisfold.schedule.primitives.tile import tile
 from axisfold.schedule.primitives.unroll import unroll
 from axisfold.schedule.primitives.vectorize import vectorize

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
@@ -14,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from axisfold.dtypes import FLOAT32, SUPPORTED, DType, accumulator, finite_range, fits
+from axisfold.dtypes import FLOAT32, SUPPORTED, DType, accumulator, holds
 from axisfold.errors import ReducerError
 from axisfold.ir.expr import Const, Expr
 from axisfold.tensor.values import Composite, Form, components
@@ -99,8 +98,8 @@ class Reducer:
     """
 
     __slots__ = (
-        "__weakref__", "absorb", "absorbing", "combine", "facts", "finalize", "gradient", "identity",
-        "input_names", "lift", "name", "spread", "state", "tile", "token", "uses_index",
+        "__weakref__", "absorb", "absorbing", "combine", "facts", "finalize", "gradient",
+        "identity", "input_names", "lift", "name", "spread", "state", "tile", "token", "uses_index",
     )  # fmt: skip
 
     def __init__(
@@ -206,7 +205,7 @@ class Reducer:
 
     def _constant(self, what: str, field: str, form: Form, value: Any) -> list[Expr]:
         is_number = isinstance(value, (bool, int, float, complex))
-        if is_number and not _holds(form.dtype, value):
+        if is_number and not holds(form.dtype, value):
             raise ReducerError(
                 f"{what} {value!r} of field {field!r} of reducer {self.name!r} does not fit "
                 f"its dtype {form.dtype}.",
@@ -244,16 +243,6 @@ def _value(given: Any, form: Form) -> Any:
     """Return what is given for a field: a value, or a function of its dtype."""
     value = given(form.dtype) if callable(given) else given
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _holds(dtype: DType, value: Any) -> bool:
-    """Whether a dtype holds a number, as far as its range goes."""
-    if isinstance(value, complex):
-        return dtype.is_complex
-    if not (dtype.is_float or dtype.is_complex):
-        return fits(value, dtype)
-    part = DType("float", dtype.bits // 2) if dtype.is_complex else dtype
-    return not math.isfinite(value) or abs(value) <= finite_range(part)[1]
 
 
 def required_parameters(name: str, what: str, function: Any) -> list[str]:

@@ -115,13 +115,8 @@ class GraphWriter:
             "source": self.exprs(node.source),
             "where": self.expr(node.condition),
         }
-        if combiner.absorbing:
-            row["absorbing"] = self.exprs(combiner.absorbing)
-        if node.init:
-            row["init"] = self.exprs(node.init)
-        if node.absorb:
-            row["absorb"] = self.exprs(node.absorb)
-        return row
+        optional = {"absorbing": combiner.absorbing, "init": node.init, "absorb": node.absorb}
+        return row | {name: self.exprs(values) for name, values in optional.items() if values}
 
     def var(self, var: Var) -> int:
         """Return the number of a variable."""

@@ -183,10 +183,27 @@ def parallel_with_memory(n, m):
     return s, [A, B]
 
 
+def stopped(n, m):
+    """Parts of a row that end once one of them has found what it looks for."""
+    A, k = placeholder(n, m, "int32")
+    either = te.comm_reducer(
+        lambda x, y: x | y,
+        lambda t: te.const(False, "bool"),
+        absorbing=lambda t: te.const(True, "bool"),
+    )
+    B = te.compute((n,), lambda i: either(A[i, k] > 55, axis=k), name="B")
+    s = te.create_schedule(B.op)
+    outer, _ = s[B].split(k, factor=8)
+    BF = s.rfactor(B, outer, factor_axis=-1)
+    s[BF].parallel(s[BF].fuse(*s[BF].op.axis))
+    s[BF].stop(s[BF].op.reduce_axis[0], s[B])
+    return s, [A, B]
+
+
 PROGRAMS = (
     row_sum, row_sum_split, row_sum_rfactor, row_sum_vectorized, columns_vectorized, convolution,
     product, argmax, argmax_vectorized, welford, half_precision, distances, guarded_window,
-    parallel_with_memory,
+    parallel_with_memory, stopped,
 )  # fmt: skip
 # What differs by the C library's version of a function, and not by the code around it.
 INEXACT = {"distances"}

@@ -150,6 +150,15 @@ def _idempotent(sample: Sample) -> list[tuple[Side, Side]]:
     return [(Side("combine(a, a)", states.combine(a, a)), Side("a", a))]
 
 
+def _absorbing(sample: Sample) -> list[tuple[Side, Side]]:
+    states, (a,) = sample.states, sample.folded
+    z = Side("z", states.absorbing())
+    return [
+        (Side("combine(z, a)", states.combine(z.state, a)), z),
+        (Side("combine(a, z)", states.combine(a, z.state)), z),
+    ]
+
+
 def _absorb(sample: Sample) -> list[tuple[Side, Side]]:
     """The first part's state takes the elements of the second one by one, as does the identity."""
     states, (a, _) = sample.states, sample.folded
@@ -224,6 +233,16 @@ LAWS: Final = (
         _idempotent,
     ),
     Law(
+        "absorbing",
+        "combine(z, a) = z = combine(a, z), where z is the absorbing state",
+        "Leave absorbing out: elements beyond the first that makes this state still change it.",
+        lambda s: bool(s.traced.combiner.absorbing),
+        1,
+        _absorbing,
+        is_wild=True,
+        is_exact=True,
+    ),
+    Law(
         "absorb",
         "absorb(a, x) = combine(a, lift(x))",
         "absorb is a cheaper way to the same state, also from the identity; without it, "
@@ -236,7 +255,7 @@ LAWS: Final = (
         "tile",
         "tile(elements) = their lifted states merged",
         "A tile is a run of any number of elements from one on: t.count says how many.",
-        lambda s: bool(s.traced.tile_state),
+        lambda s: s.reducer.tile is not None and bool(s.traced.tile_state),
         1,
         _tile,
     ),

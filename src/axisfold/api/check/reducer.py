@@ -7,8 +7,6 @@ import importlib
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-import numpy as np
-
 from axisfold.api.arguments import item_of, member_of
 from axisfold.api.check.comparison import Side, unit_of
 from axisfold.api.check.kernels import Kernel, Plans
@@ -201,9 +199,6 @@ class _Check:
             if law.applies(self.states):
                 self._check_law(law)
                 held.append(self._held(law.name, law.statement))
-        if "absorbing" in self.reducer.facts:
-            self._check_absorbing()
-            held.append(self._held("absorbing", "some state z has combine(z, a) = z"))
         return held
 
     def kernels(self) -> list[Checked]:
@@ -266,35 +261,6 @@ class _Check:
         fields = _listed(self.states.fields(state))
         results = _listed(self.states.results(state, count))
         return f"state {fields}; result {results}"
-
-    def _check_absorbing(self) -> None:
-        """Look for an absorbing state among those of single elements.
-
-        A NaN is none: of most sums it is one, which tells nothing.
-        """
-        drawn: list[tuple[Any, ...]] = []
-        strategy = self.search.parts(self.strategies(is_wild=True), 1)
-        self.search.smallest_failure(strategy, lambda parts: drawn.extend(parts[0]), self.examples)
-        singles = self.states.lift(columns(self.states, drawn))
-        count = len(drawn)
-        for n in range(count):
-            if any(x != x for x in drawn[n]):
-                continue
-            state = [np.repeat(c[n : n + 1], count) for c in singles]
-            merged = (self.states.combine(state, singles), self.states.combine(singles, state))
-            if all(self._is_state(m, state) for m in merged):
-                return
-        raise LawError(
-            f"reducer {self.reducer.name!r} breaks the law 'absorbing' on {self.label}: some state "
-            f"z has combine(z, a) = z for all a.\n    No element has such a state, of {count} that "
-            "were tried.\n",
-            code="R131",
-            hint='Take "absorbing" out of facts: later elements still change the result.',
-        )
-
-    def _is_state(self, a: State, b: State) -> bool:
-        pairs = zip(self.states.fields(a).values(), self.states.fields(b).values(), strict=True)
-        return all(np.array_equal(x, y, equal_nan=x.dtype.kind in "fc") for x, y in pairs)
 
     def _check_kernel(self, law: str, kernel: Kernel) -> None:
         is_exact = "exact" in self.reducer.facts

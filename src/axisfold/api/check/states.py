@@ -47,6 +47,10 @@ class States:
         """Return the state of no elements."""
         return self._values(self.traced.combiner.identity, {}, 1)
 
+    def absorbing(self) -> State:
+        """Return the absorbing state, of a reducer that has one."""
+        return self._values(self.traced.combiner.absorbing, {}, 1)
+
     def lift(self, elements: Sequence[Array], first: int = 0) -> State:
         """Return the states of single elements, numbered from ``first``."""
         mapping = self._element_values(elements, first)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
 
 from axisfold.analysis.linear import split_constant
@@ -29,7 +28,7 @@ from axisfold.codegen.llvm.outline import (
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.codegen.signature import scalar_parameters
-from axisfold.dtypes import DType
+from axisfold.dtypes import INT64, DType
 from axisfold.errors import InternalError
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
@@ -201,11 +200,7 @@ class _Function:
 
     def parallel(self, loop: For) -> None:
         """Share the rounds among threads, and return what went wrong in them."""
-        w = self.w
-        if loop.stop is not None:
-            # The first round comes before those that are shared, so it is number -1.
-            loop = replace(loop, min=loop.min + 1, extent=loop.extent - 1)
-        outlined = outline(loop)
+        w, outlined = self.w, outline(loop)
         chunk, rounds = self.module.name_loop()
         variables = (*outlined.variables, outlined.begin, outlined.end)
         inside = _Function(self.module, outlined.buffers, variables)
@@ -213,17 +208,14 @@ class _Function:
         self.module.functions.append(inside.text(head, outlined.rounds))
         self.module.functions.append(chunk_text(outlined, chunk, rounds))
         context = self._context(outlined)
-        extent, work = self.expr(loop.extent), self.expr(round_work(loop))
+        extent, work = self.expr(outlined.extent), self.expr(round_work(loop))
         if loop.stop is not None:
-            some = w.let(f"icmp sge i64 {extent}, 0")
-            end = w.let(f"select i1 {some}, i64 0, i64 -1")
-            status = w.let(f'call i32 @"{chunk}"(ptr {context}, i64 -1, i64 {end})', "status")
-            self._leave_if(w.let(f"icmp ne i32 {status}, 0"), status, "failed")
+            end = arithmetic.intrinsic(w, "smin", INT64, extent, "0")
+            self._run(w.let(f'call i32 @"{chunk}"(ptr {context}, i64 -1, i64 {end})', "status"))
             extent = w.let(f"select i1 {self.expr(loop.stop)}, i64 0, i64 {extent}")
         w.declarations[PARALLEL] = f"declare i32 @{PARALLEL}(ptr, ptr, i64, i64)"
         args = f'ptr @"{chunk}", ptr {context}, i64 {extent}, i64 {work}'
-        status = w.let(f"call i32 @{PARALLEL}({args})", "status")
-        self._leave_if(w.let(f"icmp ne i32 {status}, 0"), status, "failed")
+        self._run(w.let(f"call i32 @{PARALLEL}({args})", "status"))
 
     def _context(self, outlined: Outlined) -> str:
         """Put what a loop captures on the stack and return its address."""
@@ -279,6 +271,9 @@ class _Function:
         self.stmt(stmt.body)
         self.heap.pop()
         w.emit(f"call void @free(ptr {held})")
+
+    def _run(self, status: str) -> None:
+        self._leave_if(self.w.let(f"icmp ne i32 {status}, 0"), status, "failed")
 
     def _leave_if(self, condition: str, status: str, name: str) -> None:
         """Give all memory back and return ``status`` where a condition holds."""

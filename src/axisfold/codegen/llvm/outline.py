@@ -9,7 +9,7 @@ parameters again, which can promise that they do not overlap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from axisfold.codegen.llvm.types import value_type
@@ -51,6 +51,8 @@ class Outlined:
         Runs the rounds from ``begin`` to ``end``.
     begin, end
         Variables of ``rounds``; they count from 0.
+    extent
+        How many rounds threads share.
     buffers, variables
         What ``rounds`` takes from outside.
     """
@@ -58,6 +60,7 @@ class Outlined:
     rounds: Stmt
     begin: Var
     end: Var
+    extent: Expr
     buffers: tuple[Buffer, ...]
     variables: tuple[Var, ...]
 
@@ -65,20 +68,24 @@ class Outlined:
 def outline(loop: For) -> Outlined:
     """Return the function that a parallel loop becomes.
 
-    Memory that every round allocates alike is allocated once for all rounds of a call.
+    Memory that every round allocates alike is allocated once for all rounds of a call.  The first
+    round of a loop that may end early comes before those that are shared: it has the number -1.
     """
+    if loop.stop is not None:
+        loop = replace(loop, min=loop.min + 1, extent=loop.extent - 1)
     begin, end = Var("begin", INT64), Var("end", INT64)
     own: list[Buffer] = []
     body = loop.body
     while isinstance(body, Allocate) and not _mentions(body.buffer, loop.var):
         own.append(body.buffer)
         body = body.body
-    rounds: Stmt = For(loop.var, loop.min + begin, end - begin, "serial", body, loop.stop)
+    first = loop.min + begin
+    rounds: Stmt = For(loop.var, first, end - begin, "serial", body, loop.stop)
     for buffer in reversed(own):
         rounds = Allocate(buffer, rounds)
     buffers, variables = _captured(rounds)
     outside = tuple(v for v in variables if v is not begin and v is not end)
-    return Outlined(rounds, begin, end, buffers, outside)
+    return Outlined(rounds, begin, end, loop.extent, buffers, outside)
 
 
 def _mentions(buffer: Buffer, var: Var) -> bool:
