@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_cpu import STREAMS, accumulators, first, lanes, pass_lanes, share
+from axisfold.plan.sizes_cpu import TILE
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -26,7 +27,7 @@ def _tile(traced: Traced, target: Target, tile_bytes: int) -> int:
     """Return the columns of a tile."""
     width = lanes(traced.combiner, target)
     field_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
-    return max(tile_bytes // field_bytes // width, 1) * width
+    return max(min(tile_bytes // field_bytes, TILE) // width, 1) * width
 
 
 def _stream_rows(stage: Stage, column: Axis, row: Axis, folds: Sequence[Axis], width: int) -> None:

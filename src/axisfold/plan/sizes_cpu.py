@@ -23,6 +23,10 @@ FEWEST_BLOCKS: Final = 16
 SHALLOW: Final = 16
 # With at least this many rows, parts of the rows are worth a fold of their own.
 DEEP: Final = 2048
+# The same where one tile has all columns, so that only parts give work to other threads.
+DEEP_TILE: Final = 512
+# Fewer elements are folded before other threads have begun.
+WORTH_PARTS: Final = 1 << 21
 # Columns of a tile, and tiles that are enough for all threads.
 TILE: Final = 8192
 ENOUGH: Final = 16
@@ -49,9 +53,11 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
     if last <= SHALLOW:
         return "shallow", ""
     tiles = math.prod(a.extent for a in others) * math.ceil(inner.extent / TILE)
-    if tiles >= ENOUGH or last < DEEP:
+    if tiles >= ENOUGH or last < (DEEP if tiles > 1 else DEEP_TILE):
         return "deep", "many"
-    return "deep", "thin" if inner.extent < THIN else "few"
+    if inner.extent < THIN:
+        return "deep", "thin"
+    return "deep", "few" if last * inner.extent >= WORTH_PARTS else "many"
 
 
 def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
