@@ -79,7 +79,9 @@ class Bounds(Mapping[Var, Domain]):
         none.
     """
 
-    __slots__ = ("_domains", "_facts", "_floors", "_occurring", "measures", "points", "simplified")
+    __slots__ = (
+        "_domains", "_facts", "_floors", "_inner", "_occurring", "measures", "points", "simplified",
+    )  # fmt: skip
 
     def __init__(self, domains: Mapping[Var, Domain] | None = None) -> None:
         self._domains = dict(domains or {})
@@ -87,6 +89,7 @@ class Bounds(Mapping[Var, Domain]):
         self.simplified: dict[int, tuple[Expr, Expr]] = {}
         self.points: dict[tuple[int, bool], Mapping[Var, int] | None] = {}
         self._occurring: dict[int, tuple[Expr, frozenset[Var]]] = {}
+        self._inner: dict[tuple[Var, Expr, Expr], Bounds] = {}
         self._facts: list[Linear] | None = None
         self._floors: dict[Var, int] | None = None
 
@@ -103,9 +106,16 @@ class Bounds(Mapping[Var, Domain]):
         return f"Bounds({', '.join(var.name for var in self._domains)})"
 
     def extended(self, var: Var, min: Any, extent: Any) -> Bounds:
-        """Return this environment and one more variable, inside all others."""
-        domain = Domain(as_expr(min, var.dtype), as_expr(extent, var.dtype))
-        return Bounds({**self._domains, var: domain})
+        """Return this environment and one more variable, inside all others.
+
+        The same question has the same answer, with all that it remembers.
+        """
+        low, count = as_expr(min, var.dtype), as_expr(extent, var.dtype)
+        inner = self._inner.get((var, low, count))
+        if inner is None:
+            inner = Bounds({**self._domains, var: Domain(low, count)})
+            self._inner[var, low, count] = inner
+        return inner
 
     def forget(self) -> None:
         """Drop remembered answers when there are very many; never while one is being found."""

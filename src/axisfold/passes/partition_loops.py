@@ -105,6 +105,8 @@ class _Partition(StmtRewriter):
         if loop.kind not in _SPLIT:
             return super().visit_for(loop)
         if self.is_rest:
+            if (rounds := build.as_int(loop.extent)) is not None and rounds <= MAX_TAIL_STORES:
+                return super().visit_for(loop)
             last, _ = self._last(loop, _reaches(loop.var, self._guards(loop)))
             return super().visit_for(replace(loop, extent=simplify(last, self.bounds)))
         # A guard is taken out of the innermost serial loop that moves it: less code doubles.

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import assert_never
 
 from axisfold.analysis.bounds import Bounds, Domain
 from axisfold.dtypes import highest
 from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import (
     Allocate,
@@ -45,7 +47,7 @@ class StmtRewriter:
 
     def run(self, kernel: Kernel) -> Kernel:
         """Return the rewritten kernel, the same object if nothing changed."""
-        self.bounds = _extents(kernel)
+        self.bounds = _extents(kernel.params)
         body = self.visit(kernel.body)
         return kernel if body is kernel.body else with_body(kernel, body)
 
@@ -141,14 +143,18 @@ def substatements(stmt: Stmt) -> tuple[Stmt, ...]:
             assert_never(stmt)
 
 
-def _extents(kernel: Kernel) -> Bounds:
-    """Return what is known of the variables that arrays bind: an extent is never negative."""
+@lru_cache(maxsize=4)
+def _extents(params: tuple[Buffer, ...]) -> Bounds:
+    """Return what is known of the variables that arrays bind: an extent is never negative.
+
+    The passes over one program share it, so that what one has found out the next ones remember.
+    """
     return Bounds(
         {
             extent: Domain(
                 build.const(0, extent.dtype), build.const(highest(extent.dtype), extent.dtype)
             )
-            for buffer in kernel.params
+            for buffer in params
             for extent in buffer.shape
             if isinstance(extent, Var)
         }
