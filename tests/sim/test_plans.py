@@ -23,6 +23,8 @@ CASES = {
     "narrow": ((41, 33), 0),
     "narrow_split": ((3001, 6), 0),
 }
+# Reducers whose states are merged by exponentials or quotients.
+DEAR = ("logsumexp", "var", "std", "nanvar", "nanstd")
 SMALL = ("short_row", "thread_column", "narrow")
 LARGE = ("row", "row_split", "column", "column_split", "narrow_split")
 
@@ -38,7 +40,7 @@ def _small_card(monkeypatch):
 def check(name, x, axis, rule=None, **options):
     found, results = fold_in_sim([x], [name], axis, **options)
     # Where merging states is dear, short rows are held while passes go over them.
-    is_whole = name == "logsumexp" and rule in ("short_row", "tiled_row")
+    is_whole = name in DEAR and rule in ("short_row", "tiled_row")
     assert found in (rule, sizes_gpu.TILED.get(rule), "whole_row" if is_whole else rule) or not rule
     result = results[0] if len(results) == 1 else np.stack(results)
     agree(name, result, expected(name, x, axis), x, axis)
@@ -80,13 +82,14 @@ def test_rows_of_few_threads_where_merges_are_dear(monkeypatch, shape, dtype):
     check("logsumexp", elements(shape, dtype, "logsumexp"), 1, "row")
 
 
+@pytest.mark.parametrize("name", ["logsumexp", "var"])
 @pytest.mark.parametrize("shape", [(37, 5), (9, 100), (3, 2000)])
-def test_whole_rows(shape):
+def test_whole_rows(name, shape):
     for dtype in ("float32", "float16", "float64"):
-        x = elements(shape, dtype, "logsumexp")
-        found, [result] = fold_in_sim([x], ["logsumexp"], 1)
+        x = elements(shape, dtype, name)
+        found, [result] = fold_in_sim([x], [name], 1)
         assert found == "whole_row"
-        agree("logsumexp", result, expected("logsumexp", x, 1), x, 1)
+        agree(name, result, expected(name, x, 1), x, 1)
 
 
 @pytest.mark.parametrize("layout", ["steps", "transposed"])

@@ -49,8 +49,15 @@ def test_long_rows_have_more_loads_under_way(monkeypatch, shape):
     assert (found, gpu.steps) == ("row", 2 * sizes_gpu.UNROLL)
 
 
+@pytest.mark.parametrize(("width", "parts"), [(6, 3), (257, 6), (1023, 3)])
+def test_few_columns_have_as_many_blocks_on_each_multiprocessor(width, parts):
+    found, gpu = check("sum", elements((3001, width), "float32", "sum"), 0)
+    assert (found, gpu.parts) == ("narrow_split", parts)
+
+
 @pytest.mark.parametrize("extent", [1000, 1027])
-def test_long_columns_have_more_loads_under_way(extent):
+def test_long_columns_have_more_loads_under_way(monkeypatch, extent):
+    monkeypatch.setattr(sizes_gpu, "MANY_PARTS", 2)
     found, gpu = check("sum", elements((extent, 128), "float32", "sum"), 0)
     assert (found, gpu.steps) == ("column_split", 2 * sizes_gpu.UNROLL)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_gpu import bind, first, fused
-from axisfold.plan.sizes_gpu import BLOCK, TILE
+from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -69,23 +69,20 @@ def column_split(
     bind(partial, part, "blockIdx.y")
     total.compute_at(partial, columns[-1])
     s[first(rows)].compute_at(partial, part)
-    fold_parts(result, state, graph)
+    fold_parts(s, result, state, graph)
     result.last_block(partial)
 
 
-def fold_parts(result: Stage, state: Stage, graph: Graph) -> None:
-    """Let rows of threads fold what the blocks left, for neighbouring columns at once."""
-    lanes = graph.gpu.lanes
-    kept = result.op.axis
-    *others, column = (*kept[:-2], result.fuse(*kept[-2:])) if lanes > 1 else kept
-    tile, inner = result.split(column, factor=TILE * lanes)
-    _, x = result.split(inner, factor=TILE)
-    bind(result, fused(result, [*others, tile]), "blockIdx.x")
-    bind(result, x, "threadIdx.x")
-    state.compute_at(result, x)
+def fold_parts(s: Schedule, result: Stage, state: Stage, graph: Graph) -> None:
+    """Let the last block of a tile of columns fold what the others left, as it folded rows."""
+    gpu = graph.gpu
+    steps = min(UNROLL, -(-gpu.parts // gpu.team)) if gpu.form == "column_split" else 1
+    _, rest = state.split(state.op.reduce_axis[0], factor=steps * gpu.team)
+    rows = _rows(s, graph, graph.state, rest)
+    tile, _, column = tile_of_columns(result, result.op.axis, graph)
+    state.compute_at(result, column)
     state.set_scope("local")
-    row, _ = state.split(state.op.reduce_axis[0], nparts=graph.gpu.team)
-    bind(state, row, "threadIdx.y")
+    s[first(rows)].compute_at(result, tile)
 
 
 def tile_of_columns(stage: Stage, kept: Sequence[Axis], graph: Graph) -> tuple[Axis, ...]:

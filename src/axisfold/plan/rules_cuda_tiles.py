@@ -95,7 +95,7 @@ def tiled_column_split(s: Schedule, graph: Graph, traced: Traced, target: Target
     bind(partial, part, "blockIdx.y")
     s[first(totals)].compute_at(partial, columns[-1])
     rows.compute_at(partial, part)
-    fold_parts(result, state, graph)
+    fold_parts(s, result, state, graph)
     result.last_block(partial)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from axisfold.plan.canonical import LoopAxis, Problem
-from axisfold.plan.merging import is_cheap, is_dear
+from axisfold.plan.merging import is_dear
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
 
@@ -35,6 +35,8 @@ RESIDENT_COLUMNS: Final = 4
 FEW_ROWS_WAVES: Final = 3
 MANY_ROWS_WAVES: Final = 8
 LONG_UNITS: Final = 8192
+# Where more blocks than this share columns, a thread of theirs has more loads under way, too.
+MANY_PARTS: Final = 16
 # Rows up to this many elements are compiled for their length.
 SHORT_ROW: Final = 4096
 # Steps of a thread over a short row, all written out.
@@ -207,13 +209,13 @@ def classify(
     if dear and kind == "kept":
         lanes = min(lanes, DEAR_LANES)
     if kind == "reduced":
-        has_waves = not traced.is_spread and is_cheap(traced)
+        has_waves = not (traced.is_spread or is_dear(traced))
         waves = (FEW_ROWS_WAVES, MANY_ROWS_WAVES) if has_waves else (1, 1)
         found = _row(problem, lanes, outputs, folded, wave, waves)
         if traced.is_spread and found.parts == 1:
             return _spread_row(problem, found, inputs, target) if has_tiles else found
     elif _is_narrow(problem, lanes, inputs):
-        return _narrow(problem, inputs, state_bytes, folded, wave_of_columns)
+        return _narrow(problem, inputs, state_bytes, folded, target)
     else:
         found = _column(problem, lanes, folded, (DEAR_WAVES if dear else 1) * wave_of_columns)
     if not has_tiles or found.form not in TILED or (sums_short and found.form == "short_row"):
@@ -324,8 +326,8 @@ def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
     useful = _power_up(-(-folded // (2 * height * 2 * UNROLL)))
     parts = min(useful, _share(wave, blocks))
     form: Form = "column" if parts == 1 else "column_split"
-    is_long = parts > 1 and folded >= TURNS * MOST_LOADS * height * parts
-    loads = MOST_LOADS if is_long else UNROLL
+    many = parts > MANY_PARTS and folded >= TURNS * MOST_LOADS * height * parts
+    loads = MOST_LOADS if many else UNROLL
     return GpuClass(form, lanes, height, parts, loads, (*fixed, *rest) if fixed else ())
 
 
@@ -342,7 +344,9 @@ def _is_narrow(problem: Problem, lanes: int, inputs: Inputs) -> bool:
     return width > NARROW // 2 or width < FULL_TILES * (-(-width // tile) * tile)
 
 
-def _narrow(problem: Problem, inputs: Inputs, state_bytes: int, folded: int, wave: int) -> GpuClass:
+def _narrow(
+    problem: Problem, inputs: Inputs, state_bytes: int, folded: int, target: Target
+) -> GpuClass:
     width = problem.kept[-1].extent
     others = math.prod(a.extent for a in problem.kept[:-1])
     lanes = _most_lanes(inputs.itemsizes, state_bytes)
@@ -351,7 +355,9 @@ def _narrow(problem: Problem, inputs: Inputs, state_bytes: int, folded: int, wav
         lanes //= 2
     height = max(2 * BLOCK // width, 1)
     useful = _power_up(-(-folded // (height * lanes * UNROLL)))
-    parts = min(useful, _share(wave * BLOCK // max(height * width, BLOCK), others))
+    # As many blocks on each multiprocessor: one block more is a wave of its own.
+    resident = max(round(RESIDENT_COLUMNS * BLOCK / max(height * width, BLOCK)), 1)
+    parts = min(useful, _share(resident * target.multiprocessors, others))
     form: Form = "narrow" if parts == 1 else "narrow_split"
     return GpuClass(form, lanes, height, parts, fixed=(width, *(0,) * len(problem.reduced)))
 
