@@ -29,10 +29,15 @@ class Config:
     tuned
         Plan with what :func:`axisfold.tune` has found (``AXISFOLD_TUNED``, on unless it is 0); it
         counts for calls of a new signature.
+    keep_results
+        Let later results have the memory of large ones that are gone (``AXISFOLD_KEEP_RESULTS``,
+        on unless it is 0): of NumPy arrays of 32 MiB and more on Linux, up to 1 GiB, which the
+        system takes back when it needs memory.
     """
 
     verify: bool = field(default_factory=lambda: _flag("AXISFOLD_VERIFY"))
     tuned: bool = field(default_factory=lambda: _flag("AXISFOLD_TUNED", "1"))
+    keep_results: bool = field(default_factory=lambda: _flag("AXISFOLD_KEEP_RESULTS", "1"))
     _cache_dir: Path | None = field(
         default_factory=lambda: cache_folder(os.environ), init=False, repr=False
     )

@@ -14,6 +14,7 @@ import numpy as np
 from axisfold.dtypes import DType
 from axisfold.errors import ArgumentError, ArgumentTypeError
 from axisfold.interop.dtypes import name_of
+from axisfold.interop.recycled import allocator
 from axisfold.interop.views import HOST, Form, Maker, View
 from axisfold.tensor.float8 import element_of
 
@@ -132,13 +133,14 @@ def maker(form: Form, dtype: DType, device: int) -> Maker:
     kind, shape = dtype.to_numpy(), form.shape
     steps = tuple(step * kind.itemsize for step in form.strides)
     start, size = form.first * kind.itemsize, math.prod(shape)
+    make = allocator(size * kind.itemsize)
 
     def compact(like: Any) -> tuple[Any, int]:
-        result = np.empty(shape, kind)
+        result = make(shape, kind)
         return result, address_of(result)
 
     def strided(like: Any) -> tuple[Any, int]:
-        memory = np.empty(size, kind)
+        memory = make((size,), kind)
         address = address_of(memory)
         return np.ndarray(shape, kind, memory, start, steps), address
 
