@@ -26,7 +26,6 @@ BLOCK: Final = 256
 UNROLL: Final = 4
 # Where a block takes so many turns of them, a thread has more loads under way.
 MOST_LOADS: Final = 8
-MOST_LOADS_OF_ONE: Final = 16
 TURNS: Final = 2
 WARP: Final = 32
 # Blocks of BLOCK threads that a multiprocessor holds: of rows, and of columns with their registers.
@@ -297,7 +296,7 @@ def _loads_of_one_turn(units: int, wave: int) -> int:
     loads, enough = UNROLL, wave // (2 * RESIDENT)
     if units > wave * BLOCK * UNROLL:  # more than one turn anyway
         return loads
-    while loads < MOST_LOADS_OF_ONE and units >= 2 * loads * BLOCK * enough:
+    while loads < MOST_LOADS and units >= 2 * loads * BLOCK * enough:
         loads *= 2
     return loads
 
