@@ -265,8 +265,10 @@ def _row(
         return GpuClass("short_row", lanes, team, 1, steps, fixed)
     fixed = (lanes,) if lanes > 1 else ()
     parts, loads = _row_parts(units, outputs, wave, waves), UNROLL
-    if outputs == 1 and waves != (1, 1):
-        loads = _loads_of_one_turn(units, wave)
+    is_one_turn = wave * BLOCK // 2 <= units <= wave * BLOCK * UNROLL
+    if outputs == 1 and waves != (1, 1) and is_one_turn:
+        # Each block is a state more for the last one to read: fewer of them, with more loads.
+        loads = MOST_LOADS
         parts = min(parts, _power_up(-(-units // (BLOCK * loads))))
     form: Form = "row" if parts == 1 else "row_split"
     return GpuClass(form, lanes, BLOCK, parts, max(loads, _loads(units // parts)), fixed)
@@ -285,20 +287,6 @@ def _row_parts(units: int, outputs: int, wave: int, waves: tuple[int, int]) -> i
         return more if units >= more * LONG_UNITS else parts
     longest = max(2 * units // LONG_UNITS, 1)
     return max(parts, min(_share(many * wave, outputs), 1 << longest.bit_length() - 1))
-
-
-def _loads_of_one_turn(units: int, wave: int) -> int:
-    """Return the loads of a thread where blocks of one turn take all of a fold.
-
-    Every block costs the last one a state to read, so that there are fewer of them, with more
-    loads, as soon as they are as many as half of the multiprocessors.
-    """
-    loads, enough = UNROLL, wave // (2 * RESIDENT)
-    if units > wave * BLOCK * UNROLL:  # more than one turn anyway
-        return loads
-    while loads < MOST_LOADS and units >= 2 * loads * BLOCK * enough:
-        loads *= 2
-    return loads
 
 
 def _loads(units: int) -> int:
