@@ -385,15 +385,6 @@ def _team(units: int, lanes: int) -> int:
     return best
 
 
-def rows_of_block(team: int) -> int:
-    """Return how many rows a block has: several only where a team is no longer than a warp.
-
-    Whether a row is there is then not asked in front of every pass over it, and what one pass has
-    loaded stays in registers for the next.
-    """
-    return max(BLOCK // team, 1) if team <= WARP else 1
-
-
 def _power_up(count: int) -> int:
     return 1 << max(count - 1, 0).bit_length()
 
