@@ -314,9 +314,9 @@ def test_s213_bad_factor(p, factor, offset):
 
 
 def test_s231_unknown_pragma(p):
-    assert refused(p.s, "S231", lambda: p.s[p.B].pragma(p.i, "prefetch")) == (
-        "pragma of axis 'i' of stage 'B': unknown kind 'prefetch'. Known are unroll, vectorize, "
-        "reduce_style, auto_unroll_max_step, unroll_explicit."
+    assert refused(p.s, "S231", lambda: p.s[p.B].pragma(p.i, "fetch")) == (
+        "pragma of axis 'i' of stage 'B': unknown kind 'fetch'. Known are unroll, vectorize, "
+        "reduce_style, auto_unroll_max_step, prefetch, unroll_explicit."
     )
 
 

@@ -240,6 +240,7 @@ class Load(Expr):
     ``mask``: lanes of a vector that are read (the others are 0).  ``align``: proven alignment of
     the address in bytes, 0 for that of one element.  ``cache``: how long the line should live;
     ``volatile`` memory is written by other threads meanwhile, and accessed each time.
+    ``ahead``: how many bytes after the address memory is asked for what will be read soon, or 0.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("index", "mask")
@@ -248,6 +249,7 @@ class Load(Expr):
     mask: Expr | None = None
     align: int = 0
     cache: CacheHint = ""
+    ahead: int = 0
     dtype: DType = field(init=False)
 
     def __post_init__(self) -> None:

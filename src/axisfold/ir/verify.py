@@ -43,6 +43,7 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
+    Fence,
     For,
     If,
     Kernel,
@@ -126,7 +127,7 @@ class _Verifier:
                 self.threads(stmt)
             case Shuffle():
                 self.shuffle(stmt)
-            case Barrier():
+            case Barrier() | Fence():
                 self.inside(stmt)
             case Ticket():
                 self.ticket(stmt)

@@ -48,7 +48,7 @@ class _Pass(StmtRewriter):
         if not isinstance(node, Load) or node.align or node.buffer not in self.aligned:
             return node
         align = self.proven(node.buffer, node.index)
-        return Load(node.buffer, node.index, node.mask, align, node.cache) if align else node
+        return replace(node, align=align) if align else node
 
     def proven(self, buffer: Buffer, index: Expr) -> int:
         """Return the alignment of a vector access, 0 for that of an element."""

@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from axisfold.ir import build
+from axisfold.ir.expr import Expr, Load, Node
 from axisfold.ir.stmt import Attr, For, Kernel, Stmt, Store
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import post_order, rewrite
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -16,30 +17,43 @@ def apply_pragmas(kernel: Kernel) -> Kernel:
 
     ``pragma_auto_unroll_max_step``: serial loops of constant extent inside become unrolled while
     no more stores than its value are written out.  ``pragma_unroll_explicit`` 0: unrolled loops
-    inside become serial, which leaves them to the compiler.  Other hints only go.
+    inside become serial, which leaves them to the compiler.  ``pragma_prefetch``: inputs that are
+    read inside are asked for so many bytes ahead.  Other hints only go.
     """
-    return _Applier().run(kernel)
+    return _Applier(kernel).run(kernel)
 
 
 class _Applier(StmtRewriter):
-    def __init__(self) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         super().__init__()
+        self.inputs = frozenset(kernel.params) - frozenset(kernel.outputs)
         self.steps = 0
         self.is_explicit = True
+        self.ahead = 0
+
+    def expr(self, expr: Expr) -> Expr:
+        return rewrite(expr, self.node) if self.ahead else expr
+
+    def node(self, node: Node) -> Node:
+        if isinstance(node, Load) and node.buffer in self.inputs:
+            return replace(node, ahead=self.ahead)
+        return node
 
     def visit(self, stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Attr):
             return super().visit(stmt)
-        saved = self.steps, self.is_explicit
+        saved = self.steps, self.is_explicit, self.ahead
         value = build.as_int(stmt.value) or 0
         if stmt.key == "pragma_auto_unroll_max_step":
             self.steps = value
         elif stmt.key == "pragma_unroll_explicit":
             self.is_explicit = bool(value)
+        elif stmt.key == "pragma_prefetch":
+            self.ahead = value
         try:
             return self.visit(stmt.body)
         finally:
-            self.steps, self.is_explicit = saved
+            self.steps, self.is_explicit, self.ahead = saved
 
     def visit_for(self, loop: For) -> Stmt:
         result = super().visit_for(loop)

@@ -18,6 +18,7 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
+    Fence,
     For,
     If,
     Kernel,
@@ -200,7 +201,7 @@ def _is_split_inside(found: _Found) -> bool:
 def _stores(stmt: Stmt) -> int:
     """Return how many stores a statement will have once its loops are split and unrolled."""
     match stmt:
-        case Store() | AllReduce() | Shuffle() | Barrier() | Ticket():
+        case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
             return 1
         case For():
             rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else None
@@ -287,7 +288,7 @@ def _covers(stmt: Stmt, guards: set[Expr]) -> bool:
             return _covers(stmt.body, guards)
         case Seq():
             return all(_covers(part, guards) for part in stmt.body)
-        case Store() | AllReduce() | Shuffle() | Barrier() | Ticket():
+        case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
             return False
 
 

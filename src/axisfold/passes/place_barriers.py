@@ -18,6 +18,7 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
+    Fence,
     For,
     If,
     Kernel,
@@ -135,7 +136,7 @@ class _Barriers:
             case Barrier():
                 self.check_arrival(stmt)
                 return stmt, tuple(a for a in pending if not _orders(stmt, a))
-            case Launch():
+            case Fence() | Launch():
                 return stmt, pending
             case _:
                 assert_never(stmt)

@@ -29,6 +29,7 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
+    Fence,
     For,
     If,
     Kernel,
@@ -119,7 +120,7 @@ class _Lanes:
                 return rebuild(stmt, [low, extent, body])
             case Allocate() | Attr() | AllReduce():
                 raise _NoVectorForm
-            case Launch() | Shuffle() | Barrier() | Ticket():
+            case Launch() | Shuffle() | Barrier() | Fence() | Ticket():
                 raise _NoVectorForm  # threads work together one step at a time
 
     def store(self, stmt: Store, mask: Expr | None) -> Stmt:
@@ -265,4 +266,4 @@ class _Lanes:
             mask = self.both(mask, parts[1])
         if mask is not None:
             index = build.broadcast(index, self.lanes)
-        return Load(node.buffer, index, mask, node.align, node.cache)
+        return Load(node.buffer, index, mask, node.align, node.cache, node.ahead)

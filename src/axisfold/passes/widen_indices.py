@@ -132,9 +132,8 @@ class _Widener(StmtRewriter):
             return build.compare(node.op, wide[id(node.a)], wide[id(node.b)])
         if isinstance(node, Load):
             mask = None if node.mask is None else value[id(node.mask)]
-            return Load(
-                self.buffer(node.buffer), wide[id(node.index)], mask, node.align, node.cache
-            )
+            buffer, index = self.buffer(node.buffer), wide[id(node.index)]
+            return Load(buffer, index, mask, node.align, node.cache, node.ahead)
         return rebuild(node, parts)
 
     def visit_for(self, loop: For) -> Stmt:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from axisfold.dtypes import INT64, DType
@@ -18,7 +19,7 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor, placeholder, size_var
-from axisfold.tensor.tile import TilePass, shortened
+from axisfold.tensor.tile import SHORT_ROUNDS, TilePass, shortened, without_nan
 from axisfold.tensor.trace import Traced
 
 __all__ = ["Composer", "Graph", "LayoutClass"]
@@ -157,7 +158,8 @@ class Composer:
             kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
             outer = [self._axis(f"t{n}", e, "data") for n, e in enumerate(extents)]
             if tile_pass.narrow is not None:
-                part = self._narrow_tile(number, tile_pass, inputs, index, extents, rows)
+                run_of = functools.partial(self._of_run, heads, made, index=index, rows=rows)
+                part = self._narrow_tile(number, tile_pass, inputs, index, extents, rows, run_of)
                 made.append((self._widened(number, tile_pass, part, (*kept, *outer)),))
                 parts.append(part)
                 continue
@@ -168,7 +170,7 @@ class Composer:
             mapping.update(self._of_run(heads, made, here, index, rows))
             place = self.traced.run.place
             mapping[place] = build.cast(place.dtype, run.var)
-            short = shortened(tile_pass, 1)
+            short = without_nan(shortened(tile_pass, 1))
             body = make_reduce(
                 short.combiner,
                 [substitute(e, mapping) for e in short.sources],
@@ -210,6 +212,7 @@ class Composer:
         index: Tensor | None,
         extents: Sequence[Expr],
         rows: int,
+        run_of: Callable[..., dict[Var, Expr]],
     ) -> Tensor:
         """Return the stage of narrow sums: of columns, or of lanes that lie side by side."""
         narrow = tile_pass.narrow
@@ -220,13 +223,15 @@ class Composer:
         streams, lanes = 1, 1
         if self.layout.inner_kind == "reduced":
             streams, lanes = NARROW_STREAMS, NARROW_LANE_BYTES // narrow.dtype.itemsize
+        if narrow.dtype.is_float:
+            streams = max(rows // (SHORT_ROUNDS * lanes), 1)
         stream = self._axis("s", build.const(streams, INT64), "data")
         lane = self._axis("l", build.const(lanes, INT64), "data")
         run = self._axis("r", build.const(rows // (streams * lanes), INT64), "reduce")
         within = stream.var * (rows // streams) + (run.var * lanes + lane.var)
         position = outer[-1].var * rows + within
         here = [a.var for a in (*kept, *outer)]
-        mapping = self.elements(inputs, [*here[:-1], position], index)
+        mapping = self.elements(inputs, [*here[:-1], position], index) | run_of(here=here)
         lhs, rhs = Var("lhs", narrow.dtype), Var("rhs", narrow.dtype)
         combiner = Combiner((lhs,), (rhs,), (lhs + rhs,), (build.const(0, narrow.dtype),))
         body = make_reduce(

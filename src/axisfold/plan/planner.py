@@ -170,7 +170,10 @@ def traced_key(traced: Traced) -> Hashable:
         bool(traced.combiner.absorbing),
         tuple(len(value.variables) for value in traced.initial),
         tuple(len(r.parts) for r in traced.results), traced.is_spread,
-        tuple((p.narrow is not None, len(p.sources), p.places) for p in traced.tile_passes),
+        tuple(
+            (p.narrow is not None, len(p.sources), p.places, p.loses_nan)
+            for p in traced.tile_passes
+        ),
     )  # fmt: skip
     return (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
 

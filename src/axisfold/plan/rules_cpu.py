@@ -24,7 +24,6 @@ WIDE: Final = 8
 RUN: Final = 4096
 SHORT_RUN: Final = 512
 LONG_RUN: Final = 1 << 15
-STOP_RUN: Final = 1024
 # Bytes that each place of a run is read for, where a fold may end after it.
 STREAM_BYTES: Final = 1 << 13
 LANES: Final = 64
@@ -108,15 +107,6 @@ RULES: Final = (
         compose=_short_runs,
     ),
     Rule(
-        "stopping_rows",
-        lambda c, t: _is_row(c, t) and _ends_early(t),
-        "the folded axis is contiguous and the reducer has a state that no element changes: runs "
-        "of a few rows are read at a time, until all of these have reached it",
-        rows.stopping_rows,
-        STOP_RUN,
-        parameters={"tile_rows": _RUNS, "rows": _FEW},
-    ),
-    Rule(
         "narrow_row",
         lambda c, t: _is_row(c, t) and _is_narrow(t) and c.run == "long",
         "the folded axis is contiguous and sums of short runs fit a narrower dtype: a vector holds "
@@ -135,6 +125,22 @@ RULES: Final = (
         rows.tiled_row,
         LONG_RUN,
         parameters={"tile_rows": _LONG_RUNS},
+    ),
+    Rule(
+        "row_of_passes",
+        lambda c, t: (
+            _is_row(c, t)
+            and len(t.tile_passes) > 1
+            and _sums_are_wide(t)
+            and c.kept > 0
+            and c.run != "long"
+        ),
+        "the folded axis is contiguous and the reducer has a form for short runs, of several "
+        "passes: the first reads a run, the others have it in the first-level cache and ask for "
+        "the next one",
+        rows.row_of_passes,
+        RUN,
+        parameters={"tile_rows": _RUNS},
     ),
     Rule(
         "tiled_rows",

@@ -137,13 +137,16 @@ def column_of_passes(
 ) -> None:
     """A vector of columns and a few rows at a time: all passes take them from registers."""
     state, vector = _columns_of_runs(s, graph, traced, target, pass_columns)
-    for tensors, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
-        stage = s[tensors[0]]
-        stage.compute_at(state, vector)
-        ours, lane = stage.split(_kept(stage)[-1], factor=pass_lanes(tile_pass, target))
-        stage.reorder(*_kept(stage)[:-1], ours, *stage.op.reduce_axis, lane)
-        stage.unroll(stage.op.reduce_axis[0])
-        stage.vectorize(lane)
+    passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
+    for tensors, part, tile_pass in reversed(list(passes)):
+        for tensor in [tensors[0], *([part] if part is not None else [])]:
+            stage = s[tensor]
+            stage.compute_at(state, vector)
+            ours, lane = stage.split(_kept(stage)[-1], factor=pass_lanes(tile_pass, target))
+            stage.reorder(*_kept(stage)[:-1], ours, *stage.op.reduce_axis, lane)
+            for axis in stage.op.reduce_axis:
+                stage.unroll(axis)
+            stage.vectorize(lane)
 
 
 def _kept(stage: Stage) -> list[Axis]:

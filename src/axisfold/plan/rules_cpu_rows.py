@@ -9,6 +9,7 @@ from axisfold.ir import build
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_cpu import (
     accumulators,
+    calls,
     first,
     fold_by_lanes,
     lanes,
@@ -124,16 +125,6 @@ def tiled_rows(
         s[head].unroll(s[head].op.axis[row])
 
 
-def stopping_rows(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, rows: int = ROWS
-) -> None:
-    """A run of each of a few rows at a time, until the states of all of them are absorbing."""
-    tiled_rows(s, graph, traced, target, rows=rows)
-    state = s[graph.state[0]]
-    for axis in state.op.reduce_axis:
-        state.stop(axis)
-
-
 def row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """One row of each of the runs of a block of rows, all at once."""
     result, state = s[graph.results[0]], s[graph.state[0]]
@@ -190,6 +181,13 @@ def stopping_row(
         inner.stop(axis, state)
 
 
+def row_of_passes(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """A run of one row at a time; the last pass over it asks for the next run."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    state.compute_at(result, share(result, result.op.axis))
+    fold_runs(s, graph, traced, target, state)
+
+
 def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage) -> None:
     """Make each pass over a run by lanes, inside the loop of the state over runs."""
     run = state.op.reduce_axis[-1]
@@ -197,13 +195,51 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
     for tensors, part, tile_pass in reversed(passes):
         s[tensors[0]].compute_at(state, run)
         width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
+        if calls(tile_pass):
+            many = 1  # the processor has several in flight, and registers hold their constants
         is_long = part is None and len(passes) == 1
         places = min(streams_of(graph), many) if is_long else 1
-        fold_by_lanes(s, tensors, state, run, width, many, streams=places)
+        # What the first of several passes over the next run reads.
+        is_last = len(passes) > 1 and tile_pass is traced.tile_passes[-1]
+        ahead = _run_bytes(graph) if is_last else 0
+        if part is not None and part.dtype.is_float:
+            _short_sums(s, tensors, s[part], state, target, ahead)
+            continue
+        fold_by_lanes(s, tensors, state, run, width, many, streams=places, ahead=ahead)
         if part is not None:
             _narrow(s[part], state, run, target)
     for head in graph.tile_heads:
         s[head].compute_at(state, run)
+
+
+def _run_bytes(graph: Graph) -> int:
+    """Return the bytes of a run of the widest input."""
+    (first_pass, *_) = graph.tiles[0]
+    count = build.as_int(first_pass.op.reduce_axis[-1].extent) or 0
+    return count * max(t.dtype.itemsize for parts in graph.inputs for t in parts)
+
+
+def _short_sums(
+    s: Schedule, tensors: Any, part: Stage, state: Stage, target: Target, ahead: int
+) -> None:
+    """Keep a few sums of float32 in registers, and add them to float64 lanes now and then."""
+    run = state.op.reduce_axis[-1]
+    partial: Any = s.rfactor(tensors, s[first(tensors)].op.reduce_axis[-1], factor_axis=-1)
+    wide = s[first(partial)]
+    wide.compute_at(state, run)
+    (block,), lane = wide.op.reduce_axis, wide.op.axis[-1]
+    width = target.vector_bytes // part.op.output(0).dtype.itemsize
+    vector, lane = wide.split(lane, factor=width)
+    wide.reorder(block, vector, lane)
+    wide.unroll(vector)
+    wide.vectorize(lane)
+    part.compute_at(wide, block)
+    vector, lane = part.split(part.op.axis[-1], factor=width)
+    (row,) = part.op.reduce_axis
+    part.reorder(row, vector, lane)
+    part.unroll(vector)
+    part.vectorize(lane)
+    part.pragma(row, "prefetch", ahead)
 
 
 def _narrow(part: Stage, state: Stage, run: Axis, target: Target) -> None:

@@ -15,7 +15,7 @@ from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile import TilePass
+from axisfold.tensor.tile import TilePass, shortened
 
 # From here on there are 32 vector registers (AVX-512), else 16.
 WIDE_VECTOR: Final = 64
@@ -32,14 +32,14 @@ def lanes(combiner: Combiner, target: Target) -> int:
 
 def pass_lanes(tile_pass: TilePass, target: Target) -> int:
     """Return the lanes of a pass over a tile: as many as a function such as exp is computed in."""
-    sizes = [
-        node.dtype.itemsize
-        for source in tile_pass.expressions
-        for node in post_order(source)
-        if isinstance(node, Call) and node.dtype.is_float
-    ]
-    own = lanes(tile_pass.combiner, target)
-    return max(own, *(target.vector_bytes // size for size in sizes), 1)
+    own = lanes(shortened(tile_pass, 1).combiner, target)
+    return max(own, *(target.vector_bytes // c.dtype.itemsize for c in calls(tile_pass)), 1)
+
+
+def calls(tile_pass: TilePass) -> list[Call]:
+    """Return the functions, such as exp, that a pass over a tile computes."""
+    nodes = (node for source in tile_pass.expressions for node in post_order(source))
+    return [n for n in nodes if isinstance(n, Call) and n.dtype.is_float]
 
 
 def accumulators(combiner: Combiner, target: Target) -> int:
@@ -82,6 +82,7 @@ def fold_by_lanes(
     *,
     streams: int = 1,
     row: int | None = None,
+    ahead: int = 0,
 ) -> None:
     """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
 
@@ -102,6 +103,8 @@ def fold_by_lanes(
         Runs that the axis is cut into, all read at once; the vectors of each lie side by side.
     row
         Which data axis numbers results that are computed side by side, if there are several.
+    ahead
+        How many bytes ahead inputs are asked for, or 0.
     """
     stage = s[first(tensors)]
     axis, beside = stage.op.reduce_axis[-1], max(many // streams, 1)
@@ -134,6 +137,8 @@ def fold_by_lanes(
             inner.unroll(folds[0])
         else:
             inner.reorder(*folds, *axes)
+            if ahead:
+                inner.pragma(folds[0], "prefetch", ahead)
         for axis in axes[:-1]:
             inner.unroll(axis)
         inner.vectorize(axes[-1])

@@ -18,6 +18,7 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
+    Fence,
     For,
     If,
     Launch,
@@ -109,6 +110,8 @@ class Threads:
                 self.stmt(stmt.body, lanes)
             case Barrier():
                 self.barrier(stmt, lanes)
+            case Fence():
+                self.order.fence(lanes.ids)
             case Shuffle():
                 self.shuffle(stmt, lanes)
             case Ticket():

@@ -39,10 +39,12 @@ class TilePass:
         The fields after one more element; () merges with the sources.
         Invariant: a partial state sees its elements in the order of the run.
     narrow
-        The one source in a narrower dtype whose sums of ``NARROW_ROUNDS`` elements are exact, or
-        None.
+        The one source in a narrower dtype, or None: integers whose sums of ``NARROW_ROUNDS``
+        elements are exact, or floats, of which ``SHORT_ROUNDS`` are summed.
     places
         Which results are indices of elements: of these the pass folds places in the run.
+    loses_nan
+        Whether a NaN may be passed over.
     """
 
     results: tuple[Var, ...]
@@ -51,6 +53,7 @@ class TilePass:
     absorb: tuple[Expr, ...] = ()
     narrow: Expr | None = None
     places: tuple[int, ...] = ()
+    loses_nan: bool = False
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
@@ -79,6 +82,8 @@ class Run:
 
 # Elements whose sum the next wider dtype always holds: 255 truth values, 256 bytes.
 NARROW_ROUNDS: Final = 255
+# Terms of a sum of positive float32: each addition is off by half a unit in the last place at most.
+SHORT_ROUNDS: Final = 16
 _NARROW: Final = {"bool": "uint8", "uint8": "uint16", "int8": "int16", "int16": "int32",
                   "uint16": "uint32"}  # fmt: skip
 
@@ -158,20 +163,30 @@ class Tile:
         self.heads.append((Var(f"head{len(self.heads)}", source.dtype), source))
         return self.heads[-1][0]
 
-    def sum(self, function: Callable[..., Any], dtype: DType | None = None) -> Any:
+    def sum(
+        self, function: Callable[..., Any], dtype: DType | None = None, *, is_positive: bool = False
+    ) -> Any:
         """Sum of a function of the elements, in a dtype that is enough for a short run.
 
-        Without one, it is as wide as that of a sum of any length.
+        Without one, it is as wide as that of a sum of any length.  Of positive float32, a CPU sums
+        a few at a time as they are.
         """
-        return self._reduce(function, "add", lambda d: 0, dtype)
+        result = self._reduce(function, "add", lambda d: 0, dtype)
+        (source,) = self.passes[-1].sources
+        if is_positive and isinstance(source, Cast) and source.value.dtype == FLOAT32:
+            self.passes[-1] = replace(self.passes[-1], narrow=source.value)
+        return result
 
     def total(self, value: Expr) -> Var:
         """Sum of an expression."""
         return self._pass(value, "add", lambda d: 0)
 
-    def max(self, function: Callable[..., Any]) -> Any:
-        """Largest value of a function of the elements; a NaN wins."""
-        return self._reduce(function, "max", lowest)
+    def max(self, function: Callable[..., Any], *, loses_nan: bool = False) -> Any:
+        """Largest value of a function of the elements; a NaN wins, unless it does not matter."""
+        result = self._reduce(function, "max", lowest)
+        if loses_nan:
+            self.passes[-1] = replace(self.passes[-1], loses_nan=True)
+        return result
 
     def min(self, function: Callable[..., Any]) -> Any:
         """Smallest value of a function of the elements; a NaN wins."""
@@ -263,9 +278,21 @@ def fused(passes: Sequence[TilePass]) -> tuple[TilePass, ...]:
     for level in sorted(levels):
         group = levels[level]
         # Narrow sums are stages of their own.
-        is_narrow = all(p.narrow is not None for p in group)
-        found += group if is_narrow else [_joined(group)]
+        short = [p for p in group if p.narrow is not None and p.narrow.dtype.is_float]
+        plain = [p for p in group if p not in short]
+        is_narrow = all(p.narrow is not None for p in plain)
+        found += [*(plain if is_narrow else [_joined(plain)]), *short]
     return tuple(found)
+
+
+def without_nan(tile_pass: TilePass) -> TilePass:
+    """Return a pass that takes the larger of two floats by one comparison, if a NaN may be lost."""
+    old = tile_pass.combiner
+    if not (tile_pass.loses_nan and old.lhs[0].dtype.is_float):
+        return tile_pass
+    ((lhs,), (rhs,)) = old.lhs, old.rhs
+    larger = build.select(rhs > lhs, rhs, lhs)
+    return replace(tile_pass, combiner=Combiner(old.lhs, old.rhs, (larger,), old.identity))
 
 
 def shortened(tile_pass: TilePass, bits: int = 16) -> TilePass:

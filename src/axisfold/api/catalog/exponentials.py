@@ -71,14 +71,14 @@ def _exact(x: Any, origin: Any) -> Any:
 
 def _sum(t: Any, function: Callable[[Any], Any]) -> Any:
     """Sum over a run; exponentials of 16-bit floats need no more digits than float32 has."""
-    return t.sum(function, dtype=FLOAT32 if t.dtype.is_half else None)
+    return t.sum(function, dtype=FLOAT32 if t.dtype.is_half else FLOAT64, is_positive=True)
 
 
 def _tile(power: Callable[[Any, Any], Any]) -> Callable[[Any], dict[str, Any]]:
     """Return the tile form, with one rescaling for each run."""
 
     def tile(t: Any) -> dict[str, Any]:
-        m = t.max(_narrow)
+        m = t.max(_narrow, loses_nan=True)
         largest = t.sum(lambda x: te.cast(INT64, _narrow(x).equal(m)))
         others = _sum(t, lambda x: te.select(_narrow(x).equal(m), 0.0, power(x, m)))
         return {"m": m, "s": te.cast(FLOAT64, others) + te.cast(FLOAT64, largest - 1)}
@@ -90,7 +90,7 @@ def _tile_of_all(t: Any) -> dict[str, Any]:
     """Return the tile form where the digits of a sum close to 1 do not count."""
     if t.dtype == FLOAT64:
         return _tile(_exact)(t)
-    m = t.max(_narrow)
+    m = t.max(_narrow, loses_nan=True)
     origin = te.select(m.equal(-_INF), 0.0, m)
     return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: _exact(x, origin))) - 1.0}
 

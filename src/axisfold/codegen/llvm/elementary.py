@@ -33,7 +33,10 @@ def emit_elementary(w: Writer, name: str, dtype: DType, x: str) -> str:
     if function not in w.declarations:
         inner = Writer(w.declarations)
         argument = inner.fresh("x")
-        result = ELEMENTARY[name](Lanes(inner, dtype), argument)
+        lanes = Lanes(inner, dtype, f"{function}.constants")
+        result = ELEMENTARY[name](lanes, argument)
+        if lanes.held:
+            w.declarations[lanes.table] = lanes.table_text()
         head = f"define internal {kind} @{function}({kind} {argument}) noinline nounwind {{"
         w.declarations[function] = "\n".join(
             [head, *inner.lines, f"  ret {kind} {result}", "}", ""]
@@ -84,7 +87,8 @@ def _exp_nonpositive(f: Lanes, x: str) -> str:
     shifted = f.muladd(x, f.const(c.per_ln2), f.const(shifter))
     n = f.sub(shifted, f.const(shifter))
     r = f.muladd(n, f.const(-c.ln2[1]), f.muladd(n, f.const(-c.ln2[0]), x))
-    part = f.muladd(f.horner(r, c.exp), f.mul(r, r), r)
+    square = f.mul(r, r)
+    part = f.muladd(f.by_pairs(r, square, c.exp), square, r)
     unit = f.const(2.0**-lift)
     power = f.of_bits(f.integer("shl", f.bits(shifted), f.mantissa_bits))
     return f.mul(f.muladd(part, unit, unit), power)

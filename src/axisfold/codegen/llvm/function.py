@@ -52,6 +52,7 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
+    Fence,
     For,
     If,
     Kernel,
@@ -158,7 +159,7 @@ class _Function:
             case Let():
                 self.values[stmt.var] = self.expr(stmt.value)
                 self.stmt(stmt.body)
-            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Ticket():
+            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
                 assert_never(stmt)

@@ -25,19 +25,51 @@ class Lanes:
     ----------
     mantissa_bits, bias
         Of the format: bits below the leading one, and the exponent field of 1.0.
+    table
+        Name of a table of the constants of vectors, which become operands in memory.
+    held
+        The constants that are in the table.
     """
 
-    def __init__(self, w: Writer, dtype: DType) -> None:
+    def __init__(self, w: Writer, dtype: DType, table: str = "") -> None:
         self.w, self.dtype = w, dtype
         self.words = DType("int", dtype.bits, dtype.lanes)
         self.mantissa_bits = PRECISIONS[dtype.bits] - 1
         self.bias = (1 << (dtype.bits - self.mantissa_bits - 2)) - 1
         # Adding it rounds a float to an integer, which is then in the low bits of the sum.
         self.shifter = 1.5 * 2.0**self.mantissa_bits
+        self.table, self.held, self.start = table, list[str](), ""
 
     def const(self, value: float) -> str:
-        """Return a constant, the same in every lane."""
-        return self.w.const(value, self.dtype)
+        """Return a constant, the same in every lane; that of a vector is read from the table."""
+        text = self.w.const(value, self.dtype)
+        if not self.table or self.dtype.lanes == 1:
+            return text
+        if text not in self.held:
+            self.held.append(text)
+        if not self.start:
+            self.start = self.w.let(f"load ptr, ptr @{self.table}")
+        kind = value_type(self.dtype)
+        place = self.w.let(f"getelementptr {kind}, ptr {self.start}, i64 {self.held.index(text)}")
+        return self.w.let(f"load {kind}, ptr {place}, align {self._align}")
+
+    @property
+    def _align(self) -> int:
+        size = self.dtype.itemsize * self.dtype.lanes
+        return size & -size
+
+    def table_text(self) -> str:
+        """Return the definition of the table, and of a pointer to it that LLVM does not look into.
+
+        It would load constants into registers before a loop, and then keep states in memory.
+        """
+        kind, held = value_type(self.dtype), f"@{self.table}.values"
+        values = ", ".join(f"{kind} {text}" for text in self.held)
+        size = f"[{len(self.held)} x {kind}]"
+        return (
+            f"{held} = internal constant {size} [{values}], align {self._align}\n"
+            f"@{self.table} = internal global ptr {held}"
+        )
 
     def add(self, a: str, b: str) -> str:
         """Append a + b."""
@@ -61,11 +93,18 @@ class Lanes:
 
     def polynomial(self, x: str, square: str, coefficients: Sequence[float]) -> str:
         """Append a polynomial, lowest power first: even and odd powers side by side (Horner)."""
-        even, odd = (self.horner(square, coefficients[n::2]) for n in (0, 1))
+        even, odd = (self._horner(square, coefficients[n::2]) for n in (0, 1))
         return self.muladd(odd, x, even)
 
-    def horner(self, x: str, coefficients: Sequence[float]) -> str:
-        """Append a polynomial, lowest power first, by as few operations as there are."""
+    def by_pairs(self, x: str, square: str, coefficients: Sequence[float]) -> str:
+        """Append a polynomial, lowest power first: Horner in x², of pairs that wait for x only."""
+        made = [self._horner(x, coefficients[n : n + 2]) for n in range(0, len(coefficients), 2)]
+        result = made.pop()
+        for pair in reversed(made):
+            result = self.muladd(result, square, pair)
+        return result
+
+    def _horner(self, x: str, coefficients: Sequence[float]) -> str:
         result = self.const(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             result = self.muladd(result, x, self.const(coefficient))

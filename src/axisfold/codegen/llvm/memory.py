@@ -18,6 +18,8 @@ from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Ramp
 from axisfold.ir.stmt import Store
 
+# Bytes of a cache line.
+LINE: Final = 64
 # Lanes that are no more elements apart are read by whole vectors.
 MOST_APART: Final = 8
 
@@ -220,7 +222,19 @@ def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
         value = w.let(f"load atomic {kind}, ptr {where} monotonic, align {align}")
     else:
         value = w.let(f"load {kind}, ptr {where}, align {align}")
+        if node.ahead and dtype.lanes > 1:
+            _prefetch(w, node, place, where)
     return loaded(w, node, value)
+
+
+def _prefetch(w: Writer, node: Load, place: Place, where: str) -> None:
+    """Append that memory will be read soon: by the first of the vectors of a line."""
+    unit = 1 if node.buffer.unit == "byte" else node.buffer.dtype.itemsize
+    if place.constant * unit % LINE >= node.dtype.lanes * node.dtype.itemsize:
+        return
+    later = w.let(f"getelementptr i8, ptr {where}, i64 {node.ahead}")
+    w.declarations["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+    w.once(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")
 
 
 def loaded(w: Writer, node: Load, value: str) -> str:

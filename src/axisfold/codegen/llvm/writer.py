@@ -109,6 +109,13 @@ class Writer:
         """Append an instruction without a result."""
         self.lines.append(f"  {text}")
 
+    def once(self, text: str) -> None:
+        """Append an instruction without a result, unless it was appended before."""
+        if text not in self._known:
+            self.emit(text)
+            self._known[text] = ""
+            self._scopes[-1].append(text)
+
     def let(self, text: str, name: str = "") -> str:
         """Append an instruction, unless its result is known, and return the name of its result."""
         known = self._known.get(text)

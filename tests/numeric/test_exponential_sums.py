@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of exponentials by runs: which rule folds them, their last digits, and hostile data."""
+
+import numpy as np
+import pytest
+from fold_support.spreads import agree
+
+import axisfold as af
+from axisfold import te
+from axisfold.api.launches import forget
+from axisfold.build import build
+from axisfold.plan import planner
+
+INF, NAN = np.inf, np.nan
+
+
+@pytest.fixture
+def rules(monkeypatch):
+    """Plan everything anew, and note the rule of each plan."""
+    found, real = [], planner.make_plan
+
+    def noted(*args):
+        found.append(real(*args))
+        return found[-1]
+
+    monkeypatch.setattr(planner, "make_plan", noted)
+    monkeypatch.setattr(planner, "_plans", {})
+    forget()
+    return found
+
+
+def wanted(x, axis):
+    """Return the logarithm of the sum in long double; one of the largest elements is apart."""
+    with np.errstate(all="ignore"):
+        wide = x.astype(np.longdouble)
+        top = wide.max(axis=axis, keepdims=True)
+        is_top = wide == top
+        others = np.where(is_top, 0, np.exp(wide - top)).sum(axis=axis, keepdims=True)
+        count = is_top.sum(axis=axis, keepdims=True)
+        result = np.where(np.isinf(top), top, top + np.log1p(others + (count - 1)))
+    return np.squeeze(result, axis)
+
+
+def steep(count):
+    """Elements far below the largest, all alike, so that all errors add up."""
+    x = np.full((3, count), -15.7, "f4")
+    x[:, count // 2] = 0.3
+    return x
+
+
+def stairs(count):
+    """Elements that rise: each run has a new largest one."""
+    return np.linspace(-90, 80, 3 * count, dtype="f4").reshape(count, 3).T.copy()
+
+
+def normal(*shape, scale=1, dtype="f4"):
+    return (np.random.default_rng(8).standard_normal(shape) * scale).astype(dtype)
+
+
+ARRAYS = [
+    (normal(5, 9001), 1, "row_of_passes"),
+    (normal(4, 4096, scale=300), 1, "row_of_passes"),
+    (normal(9, 4097, scale=1e-3), 1, "row_of_passes"),
+    (normal(70, 33), 1, "row_of_passes"),
+    (normal(3, 257, 8).transpose(0, 2, 1)[:, ::2], 1, "row_of_passes"),
+    (normal(6, 3000)[::-1, 5:], 1, "row_of_passes"),
+    (normal(6, 6000)[:, ::2], 1, "row_of_passes"),
+    (steep(20_011), 1, "row_of_passes"),
+    (stairs(5003), 1, "row_of_passes"),
+    (normal(7, 5000, dtype="f2"), 1, "row_of_passes"),
+    (normal(7, 700, dtype="f8"), 1, "tiled_row"),
+    (normal(2, 300_001), 1, "tiled_long_row"),
+    (normal(30_001), 0, "tiled_long_row"),
+    (normal(601, 70), 0, "column_of_passes"),
+    (steep(2011).T.copy().repeat(30, axis=1), 0, "column_of_passes"),
+    (normal(401, 70, dtype="f8"), 0, "column_of_passes"),
+]
+
+
+@pytest.mark.parametrize(("x", "axis", "rule"), ARRAYS, ids=lambda v: str(getattr(v, "shape", v)))
+def test_logsumexp(rules, x, axis, rule):
+    found = af.logsumexp(x, axis=axis)
+    assert [plan.rule.name for plan in rules] == [rule]
+    want = wanted(x, axis)
+    # As of a sum: |m| and the logarithm are rounded, and the differences from m.
+    unit = np.finfo(x.dtype).eps * np.maximum(np.abs(want), 1)
+    assert (np.abs(found - want) <= 1.5 * unit).all()
+
+
+@pytest.mark.parametrize("count", [3, 5000])
+@pytest.mark.parametrize("dtype", ["f4", "f2", "f8"])
+def test_rows_without_a_finite_sum(dtype, count):
+    x = np.full((7, count), -INF, dtype)
+    x[1, 0], x[2, -1], x[3, count // 2] = INF, NAN, 5
+    x[4] = INF
+    x[5, :2] = INF, NAN
+    x[6] = NAN
+    want = np.array([-INF, INF, NAN, 5, INF, NAN, NAN], dtype)
+    for array, axis in ((x, 1), (x.T.copy(), 0), (x.repeat(2, axis=1)[:, ::2], 1)):
+        np.testing.assert_array_equal(af.logsumexp(array, axis=axis), want)
+        for name in ("softmax", "log_softmax") if dtype == "f4" and axis == 1 else ():
+            agree(name, getattr(af, name)(array, axis), array, axis)
+
+
+def test_largest_elements_count_as_often_as_they_are_there():
+    x = np.full((3, 9000), -40, "f4")
+    x[0, 5], x[1, [7, 8000]], x[2] = 0, 0, 0
+    others = np.exp(-40.0)
+    want = [np.log1p(8999 * others), np.log(2 + 8998 * others), np.log(9000)]
+    np.testing.assert_allclose(af.logsumexp(x, axis=1), want, rtol=2e-7)
+    np.testing.assert_allclose(af.logsumexp(x.T.copy(), axis=0), want, rtol=2e-7)
+
+
+def test_results_as_small_as_there_are():
+    x = np.array([[0, -87.5, -100, -103]], "f4").repeat(3, axis=0)
+    x[1, 1:], x[2, 1:] = -103, -INF
+    want = np.log1p(np.exp(x[:, 1:].astype("f8")).sum(axis=1)).astype("f4")
+    np.testing.assert_allclose(af.logsumexp(x, axis=1), want, rtol=1e-6, atol=3e-45)
+    assert af.logsumexp(np.zeros((2, 0), "f4"), axis=1).tolist() == [-INF, -INF]
+
+
+def test_memory_is_asked_for_what_is_read_next(rules):
+    af.logsumexp(normal(3, 100), axis=1)
+    text = rules[0].compiled.source()
+    assert "getelementptr i8" in text
+    assert "i64 16384" in text  # a run of 4096 elements
+    for part in text.split("loop.b")[1:]:
+        assert part.count("call void @llvm.prefetch") <= 1  # of two vectors, which are a line
+    assert "call void @llvm.prefetch" in text
+
+
+def test_prefetch_of_a_schedule_of_ones_own():
+    x = te.placeholder((64, 96), name="x", dtype="float32")
+    y = te.placeholder((64, 96), name="y", dtype="float64")
+    z = te.compute((64, 96), lambda i, j: te.cast("float64", x[i, j]) + y[i, j], name="z")
+    s = te.create_schedule(z.op)
+    _, lane = s[z].split(s[z].op.axis[1], factor=8)
+    s[z].vectorize(lane)
+    plain = build(s, [x, y, z]).source()
+    s[z].pragma(s[z].op.axis[0], "prefetch", 512)
+    made = build(s, [x, y, z])
+    assert "prefetch" not in plain
+    assert made.source().count("call void @llvm.prefetch") == 2
+    a, b = normal(64, 96), normal(64, 96, dtype="f8")
+    out = np.full_like(b, NAN)
+    made(a, b, out)
+    np.testing.assert_array_equal(out, a.astype("f8") + b)
