@@ -12,6 +12,7 @@ from typing import Any, Final
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.rule import Rule
+from axisfold.plan.sizes_cpu import THIN
 from axisfold.tensor.trace import TilePass, Traced
 
 # Facts that are changed together at most to find out what a rule is waiting for.
@@ -19,6 +20,7 @@ _MOST_CHANGES: Final = 3
 _STEPS: Final = {
     "unit": "one element", "two": "two elements", "zero": "nothing", "any": "any stride",
 }  # fmt: skip
+_FEW_PASSES: Final = 2
 # Names of size classes, of CPUs.
 _RUNS: Final = ("row", "long", "shallow", "deep")
 _OUTPUTS: Final = ("thin", "few", "many")
@@ -139,6 +141,19 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
             if name != mine:
                 here = f" (these are {mine})" if mine else ""
                 yield _Change(field, name, f"{name} {what}{here}")
+    if layout.outputs != "streams":
+        yield _Change("outputs", "streams", "many rows, which blocks of a few runs take")
+    if layout.width:
+        words = f"an innermost axis of no constant extent (this one has {layout.width} elements)"
+        yield _Change("width", 0, words)
+    else:
+        words = f"an innermost axis of at most {THIN} elements in a large array without gaps"
+        yield _Change("width", 1, words)
+    if traced.combiner.absorbing:
+        yield _Change("absorbing", (), "a reducer whose state always depends on later elements")
+    else:
+        words = "a reducer that has a state which no element changes"
+        yield _Change("absorbing", traced.combiner.identity, words)
     if traced.combiner.is_ordered:
         yield _Change("ordered", False, "a reducer that may be folded in any order")
     if "exact" not in traced.combiner.facts:
@@ -151,6 +166,9 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
         form = "a reducer that has a form for short runs"
         words = "sums that no narrower dtype holds" if traced.tile_passes else form
         yield _Change("tiles", plain, words)
+    if len(traced.tile_passes) < _FEW_PASSES:
+        several = _one_pass(traced, is_narrow=False) * _FEW_PASSES
+        yield _Change("tiles", several, "a reducer whose form for short runs has several passes")
     if not narrow or not traced.tile_passes:
         short = _one_pass(traced, is_narrow=True)
         yield _Change("tiles", short, "sums of short runs that fit a narrower dtype")
@@ -175,6 +193,8 @@ def _changed(
             case "exact":
                 facts = other.combiner.facts | {"exact"}
                 other.combiner = replace(other.combiner, facts=facts)
+            case "absorbing":
+                other.combiner = replace(other.combiner, absorbing=change.value)
             case "tiles":
                 other.tile_passes = change.value
             case _:

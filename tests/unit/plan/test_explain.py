@@ -51,6 +51,9 @@ def test_a_reason_names_what_is_missing():
         Rule("b", lambda c, t: c.inner_kind == "reduced" and not c.kept, "", lambda *_: None),
         Rule("c", lambda c, t: bool(t.tile_passes), "", lambda *_: None),
         Rule("d", lambda c, t: c.kept > 10, "", lambda *_: None),
+        Rule("e", lambda c, t: c.width > 0, "", lambda *_: None),
+        Rule("f", lambda c, t: bool(t.combiner.absorbing), "", lambda *_: None),
+        Rule("g", lambda c, t: c.outputs == "streams", "", lambda *_: None),
     )
     why = [p.why for p in passed_over(rules, "", found.plan.layout, found.traced)]
     assert why == [
@@ -58,7 +61,20 @@ def test_a_reason_names_what_is_missing():
         "needs a folded axis innermost in memory and no kept axis",
         "needs a reducer that has a form for short runs",
         "takes problems of quite another kind",
+        "needs an innermost axis of at most 64 elements in a large array without gaps",
+        "needs a reducer that has a state which no element changes",
+        "needs many rows, which blocks of a few runs take",
     ]
+
+
+def test_every_rule_of_a_cpu_says_what_it_needs():
+    found = planned("sum", (64, 64), 1)
+    passed = passed_over(rules_of(HOST), found.plan.rule.name, found.plan.layout, found.traced)
+    assert not [p for p in passed if "another kind" in p.why]
+    wide = planned("any", (64, 3000), 1)
+    assert wide.plan.rule.name == "stopping_rows"
+    passed = passed_over(rules_of(HOST), wide.plan.rule.name, wide.plan.layout, wide.traced)
+    assert not [p for p in passed if "another kind" in p.why]
 
 
 def brute_lines(axes, itemsize, line):
