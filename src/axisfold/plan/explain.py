@@ -23,7 +23,7 @@ _STEPS: Final = {
 _FEW_PASSES: Final = 2
 # Names of size classes, of CPUs.
 _RUNS: Final = ("row", "long", "shallow", "deep")
-_OUTPUTS: Final = ("thin", "few", "many")
+_OUTPUTS: Final = ("thin", "few", "many", "wide")
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,7 +254,7 @@ RULES: Final = (
     ),
     Rule(
         "column_parts",
-        lambda c, t: _is_column(c, t) and c.run == "deep" and c.outputs != "many",
+        lambda c, t: _is_column(c, t) and c.run == "deep" and c.outputs in ("thin", "few"),
         "the kept axis is contiguous, and there are many more rows than columns: threads share "
         "parts of the rows, each folded into a tile of states in cache, and fold the parts",
         columns.column_parts,

@@ -62,7 +62,10 @@ def column(
     outer = _by_vectors(result, last, _tile(traced, target, tile_bytes), width)
     state.compute_at(result, share(result, [*others, outer]))
     *others, last = state.op.reduce_axis
-    row, rest = state.split(last, nparts=streams)
+    if graph.layout is not None and graph.layout.outputs == "wide":
+        rest, row = state.split(last, factor=streams)  # neighbours are far enough apart
+    else:
+        row, rest = state.split(last, nparts=streams)
     _stream_rows(state, state.op.axis[-1], row, [*others, rest], width)
 
 

@@ -22,8 +22,8 @@ PARTS: Final = 16
 ROW_PARTS: Final = 63
 ROW_STREAMS: Final = 4
 STEP: Final = 64
-# Rows up to this length are read by lanes that stand for rows, out of vectors of whole rows, unless
-# each is a whole number of so many elements, which are read as vectors.
+# Rows up to this length are read by lanes that stand for rows, out of vectors of whole rows, if a
+# state has several fields, or a row fills no vector of states and is no multiple of WHOLE elements.
 STRIDED: Final = 8
 WHOLE: Final = 4
 
@@ -92,7 +92,8 @@ def short_rows(
     assert graph.layout is not None  # noqa: S101  (the composer says it)
     result, state = s[graph.results[0]], s[graph.state[0]]
     length, few = graph.layout.width, lanes(traced.combiner, target)
-    is_strided = length <= STRIDED and (length % WHOLE != 0 or len(traced.combiner.lhs) > 1)
+    is_part = length < few and length % WHOLE != 0
+    is_strided = length <= STRIDED and (is_part or len(traced.combiner.lhs) > 1)
     if is_strided:
         narrowest = min(v.dtype.itemsize for each in traced.elements for v in each)
         few = max(few, target.vector_bytes // narrowest)

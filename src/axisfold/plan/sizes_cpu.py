@@ -54,7 +54,7 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
         return "shallow", ""
     tiles = math.prod(a.extent for a in others) * math.ceil(inner.extent / TILE)
     if tiles >= ENOUGH or last < (DEEP if tiles > 1 else DEEP_TILE):
-        return "deep", "many"
+        return "deep", "many" if inner.extent < TILE else "wide"
     if inner.extent < THIN:
         return "deep", "thin"
     return "deep", "few" if last * inner.extent >= WORTH_PARTS else "many"
