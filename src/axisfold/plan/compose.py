@@ -19,7 +19,7 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor, placeholder, size_var
-from axisfold.tensor.tile import SHORT_ROUNDS, TilePass, shortened, without_nan
+from axisfold.tensor.tile import SHORT_ROUNDS, TilePass, narrow_rounds, shortened, without_nan
 from axisfold.tensor.trace import Traced
 
 __all__ = ["Composer", "Graph", "LayoutClass"]
@@ -225,6 +225,8 @@ class Composer:
             streams, lanes = NARROW_STREAMS, NARROW_LANE_BYTES // narrow.dtype.itemsize
         if narrow.dtype.is_float:
             streams = max(rows // (SHORT_ROUNDS * lanes), 1)
+        while rows // (streams * lanes) > narrow_rounds(narrow.dtype):
+            streams *= 2
         stream = self._axis("s", build.const(streams, INT64), "data")
         lane = self._axis("l", build.const(lanes, INT64), "data")
         run = self._axis("r", build.const(rows // (streams * lanes), INT64), "reduce")

@@ -39,8 +39,8 @@ class TilePass:
         The fields after one more element; () merges with the sources.
         Invariant: a partial state sees its elements in the order of the run.
     narrow
-        The one source in a narrower dtype, or None: integers whose sums of ``NARROW_ROUNDS``
-        elements are exact, or floats, of which ``SHORT_ROUNDS`` are summed.
+        The one source in a narrower dtype, or None: integers whose sums of
+        :func:`narrow_rounds` elements are exact, or floats, of which ``SHORT_ROUNDS`` are summed.
     places
         Which results are indices of elements: of these the pass folds places in the run.
     loses_nan
@@ -80,14 +80,17 @@ class Run:
     count: Var
 
 
-# Elements whose sum the next wider dtype always holds: 255 truth values, 256 bytes.
-NARROW_ROUNDS: Final = 255
 # Terms of a sum of positive float32: each addition is off by half a unit in the last place at most.
 SHORT_ROUNDS: Final = 16
 _NARROW: Final = {"bool": "uint8", "uint8": "uint16", "int8": "int16", "int16": "int32",
                   "uint16": "uint32"}  # fmt: skip
 
 _LONG: Final = (INT64, UINT64)
+
+
+def narrow_rounds(dtype: DType) -> int:
+    """Return how many elements a narrow sum always holds: 255 truth values, 256 bytes."""
+    return 255 if dtype.bits == 8 else 256
 
 
 def narrow_form(source: Expr) -> Expr | None:

@@ -186,6 +186,20 @@ def test_two_inputs_share_the_places_that_are_read(plans, size):
     assert abs(found - wide.sum()) <= 1e-6 * np.abs(wide).sum()
 
 
+@pytest.mark.parametrize("run", [1 << 13, 1 << 16])
+@pytest.mark.parametrize(
+    ("name", "x"),
+    [("count_nonzero", np.ones(LONG, bool)), ("sum", np.full(LONG, -128, "int8"))],
+    ids=["bool", "int8"],
+)
+def test_narrow_sums_hold_runs_of_any_length(plans, monkeypatch, name, x, run):
+    monkeypatch.setattr(planner, "_plans", {})
+    monkeypatch.setattr(planner, "tuned_rule", lambda r, *_: r.with_values({"tile_rows": run}))
+    assert getattr(axisfold, name)(x) == getattr(np, name)(x)
+    assert [p.rule.name for p in plans] == ["narrow_row"]
+    launches.forget()
+
+
 def _product(x, y):
     return axisfold.te.cast("float64", x) * axisfold.te.cast("float64", y)
 
