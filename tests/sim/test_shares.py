@@ -69,6 +69,15 @@ def test_rows_of_odd_length_have_a_few_warps(extent, team):
         assert (found, gpu.lanes, gpu.team) == ("short_row", 1, team)
 
 
+@pytest.mark.parametrize(("extent", "dtype", "team"), [(997, "float32", 64), (1023, "float16", 64),
+                                                       (1025, "float32", 64), (997, "float64", 128),
+                                                       (255, "float32", 32)])  # fmt: skip
+def test_whole_rows_of_odd_length(extent, dtype, team):
+    for name in ("var", "logsumexp"):
+        found, gpu = check(name, elements((9, extent), dtype, name), 1)
+        assert (found, gpu.lanes, gpu.team) == ("whole_row", 1, team)
+
+
 SHORT = {
     "tiled_row": ((48, 4131), 1),
     "tiled_row_split": ((2, 19_003), 1),

@@ -24,9 +24,10 @@ from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.plan.canonical import Inner, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
+from axisfold.plan.lanes import with_lanes
 from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import cpu_sizes, cpu_width, with_streams
-from axisfold.plan.sizes_gpu import Inputs, classify, with_lanes
+from axisfold.plan.sizes_gpu import Inputs, classify
 from axisfold.target import Target
 from axisfold.tensor.float8 import Float8, element_of, value_dtype
 from axisfold.tensor.member import too_few

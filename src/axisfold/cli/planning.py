@@ -15,9 +15,10 @@ from axisfold.api.options import Request
 from axisfold.api.spec import ArraySpec
 from axisfold.cli.errors import CommandError
 from axisfold.passes.teams import STYLES
+from axisfold.plan.lanes import without_lanes
 from axisfold.plan.planner import HOST, make_plan
 from axisfold.plan.rules_threads import threads_rule
-from axisfold.plan.sizes_gpu import GpuClass, without_lanes
+from axisfold.plan.sizes_gpu import GpuClass
 from axisfold.target import Target
 from axisfold.target import parse as parse_target
 

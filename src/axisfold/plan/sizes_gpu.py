@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from axisfold.dtypes import FLOAT32
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.merging import is_dear
 from axisfold.target import Target
@@ -156,28 +157,6 @@ def _divides(lanes: int, inner: Sequence[LoopAxis], problem: Problem, inputs: In
     return True
 
 
-def with_lanes(problem: Problem, kind: str, lanes: int) -> Problem:
-    """Return the problem with ``lanes`` neighbours of its innermost axis as one axis more."""
-    if lanes == 1:
-        return problem
-    axes = problem.kept if kind == "kept" else problem.reduced
-    *others, last = axes
-    outer = LoopAxis(
-        last.extent // lanes, tuple(s * lanes for s in last.strides), last.index_stride * lanes
-    )
-    split = (*others, outer, LoopAxis(lanes, last.strides, last.index_stride))
-    return replace(problem, kept=split) if kind == "kept" else replace(problem, reduced=split)
-
-
-def without_lanes(problem: Problem, kind: str, lanes: int) -> Problem:
-    """Return the problem that :func:`with_lanes` made this one of."""
-    if lanes == 1:
-        return problem
-    *others, outer, inner = problem.kept if kind == "kept" else problem.reduced
-    whole = (*others, outer.merged(inner))
-    return replace(problem, kept=whole) if kind == "kept" else replace(problem, reduced=whole)
-
-
 TILED: Final[dict[Form, Form]] = {
     "row": "tiled_row", "short_row": "tiled_row", "row_split": "tiled_row_split",
     "column": "tiled_column", "column_split": "tiled_column_split",
@@ -222,10 +201,12 @@ def classify(
         return found
     steps = UNROLL if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
-    return _with_few_merges(found, outputs, folded, target) if dear else found
+    return _with_few_merges(found, outputs, folded, inputs, target) if dear else found
 
 
-def _with_few_merges(tiled: GpuClass, outputs: int, folded: int, target: Target) -> GpuClass:
+def _with_few_merges(
+    tiled: GpuClass, outputs: int, folded: int, inputs: Inputs, target: Target
+) -> GpuClass:
     """Return the class with tiles twice as tall, and with the fewest threads that fill the card.
 
     The threads of a row merge their states in the end, each of them as often as a whole tile.
@@ -233,7 +214,7 @@ def _with_few_merges(tiled: GpuClass, outputs: int, folded: int, target: Target)
     if tiled.form != "tiled_row":
         return replace(tiled, steps=2 * tiled.steps)
     if folded <= SHORT_ROW:
-        return _whole(tiled, folded // tiled.lanes)
+        return _whole(tiled, folded // tiled.lanes, inputs)
     team = min(tiled.team, 2 * WARP)
     enough = FULL_WAVES * HALF_FULL * target.multiprocessors
     while team < tiled.team and outputs * team < enough:
@@ -295,7 +276,7 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
         return row
     folded = math.prod(a.extent for a in problem.reduced)
     if folded <= SHORT_ROW:
-        return _whole(row, folded // row.lanes)
+        return _whole(row, folded // row.lanes, inputs)
     # Longer rows are read again from the second-level cache: fewer blocks at once, of more threads.
     row_bytes = folded * max(inputs.itemsizes)
     team = BLOCK
@@ -305,11 +286,15 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
     return replace(row, form="whole_row", team=team, steps=HELD if team > BLOCK else UNROLL)
 
 
-def _whole(row: GpuClass, units: int) -> GpuClass:
+def _whole(row: GpuClass, units: int, inputs: Inputs) -> GpuClass:
     """Return the class of short rows that a team of threads holds while it passes over them."""
-    team, held = row.team, min(HELD, max(HELD_ELEMENTS // row.lanes, 1))
+    is_single = row.lanes == 1 and max(inputs.itemsizes) <= FLOAT32.itemsize
+    held = HELD_ELEMENTS if is_single else min(HELD, max(HELD_ELEMENTS // row.lanes, 1))
+    team = row.team
     if team == BLOCK or units > held * team:
         team = min(max(_power_up(-(-units // held)), 1), BLOCK)
+    if is_single and team == WARP and units > HELD * team:
+        team *= 2  # one row for each block, so that no load waits for a guard
     return replace(row, form="whole_row", team=team, steps=max(-(-units // team), 1))
 
 
