@@ -14,7 +14,7 @@ pytestmark = pytest.mark.gpu
 
 # rule -> shapes and the axis that it is chosen for; lengths around its tiles
 CASES = {
-    "short_row": ([(5000, n) for n in (1, 3, 8, 31, 32, 33, 997, 1000, 4096)], 1),
+    "short_row": ([(5000, n) for n in (1, 3, 8, 32, 33, 997, 1000, 1999, 4095, 4096)], 1),
     "row": ([(2000, n) for n in (4097, 5000, 8191, 8192, 8196)], 1),
     "row_split": ([(2, n) for n in (100_000, 1 << 20, (1 << 20) + 1, (1 << 20) + 4)], 1),
     "thread_column": ([(n, 70_001) for n in (1, 5, 16)], 0),
