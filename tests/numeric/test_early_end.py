@@ -66,6 +66,18 @@ def test_rows_end_alone():
     assert not both.all.any()
 
 
+@pytest.mark.parametrize("length", [3, 1023, 1024, 1025, 4100])
+def test_rows_side_by_side(length):
+    """Four rows are read at a time, until all of them have ended."""
+    x = np.zeros((4 * 9 + 3, length), bool)
+    x[np.arange(1, 39), np.arange(1, 39) * 41 % length] = True
+    x[12:16, 0] = True
+    assert af.any(x, axis=1).tolist() == x.any(axis=1).tolist()
+    assert af.all(~x, axis=1).tolist() == (~x).all(axis=1).tolist()
+    wide = np.where(x, np.nan, 0.0)
+    assert af.any(wide, axis=1).tolist() == x.any(axis=1).tolist()
+
+
 def test_several_axes_and_strides():
     x = np.zeros((3, 5, 300_000), bool)
     assert not af.any(x, axis=(0, 2)).any()

@@ -26,7 +26,7 @@ from axisfold.dtypes import BOOL, FLOAT32, INT32, UINT32
 from axisfold.ir import build, threads
 from axisfold.ir.buffer import Buffer, Facts
 from axisfold.ir.expr import Load, Ramp, Var
-from axisfold.ir.stmt import Allocate, Barrier, Fence, For, If, Shuffle, Store, Ticket
+from axisfold.ir.stmt import Allocate, Barrier, For, If, Shuffle, Store, Ticket
 
 
 def ints(n, value=-1):
@@ -326,19 +326,16 @@ class TestTicket:
             sim.run(last_block(), [out], seed=seed)
             np.testing.assert_array_equal(out, [1, 2, 3, 4])
 
-    def test_without_a_fence(self):
+    def test_without_a_barrier_before_the_ticket(self):
         fault(
-            last_block(fence=False),
+            last_block(barrier=False),
             [ints(4)],
             "M107",
             "thread (31, 0, 0) of block (",
-            "fenced nothing in between",
+            "no barrier in between",
             "global partial[",
             lines=["out_2[threadIdx.x] = ", "partial[blockIdx.x] = "],
         )
-
-    def test_a_fence_that_the_taker_does_not_wait_for(self):
-        fault(last_block(barrier=False), [ints(4)], "M107")
 
     def test_the_writer_may_take_the_ticket_itself(self):
         sim.run(last_block(barrier=False, block=1, grid=1), [ints(1)])
@@ -350,7 +347,6 @@ class TestTicket:
         x, counter, flag = vector("x"), Buffer("counter", UINT32, (ONE,)), local("flag", 1, BOOL)
         body = launch(
             put(x, BLOCK, BLOCK),
-            Fence(),
             Ticket(flag, counter, ZERO, build.const(4)),
             put(x, (BLOCK + 1) % 4, 1),
             block=1,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs with fences and a ticket: refused exactly where the protocol is not kept.
+"""Random programs with barriers and a ticket: refused exactly where the protocol is not kept.
 
-An access of another block is ordered before one of the block with the last ticket if its thread
-fenced it, and a barrier or being the taker brings that before the ticket, and likewise the ticket
-before the later access.
+An access of another block is ordered before one of the block with the last ticket if a barrier, or
+being the taker, brings it before the ticket of its block, and likewise the last ticket before the
+later access.
 """
 
 import random
@@ -15,7 +15,7 @@ from sim_support.definition import ELEMENTS, Machine, Step, is_met, refused_step
 from axisfold.dtypes import BOOL, INT32, UINT32
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.stmt import Barrier, Fence, If, Ticket
+from axisfold.ir.stmt import Barrier, If, Ticket
 
 ACCESSES = ("load", "store")
 
@@ -26,11 +26,8 @@ def random_steps(rng, machine, last):
     own = [t for t in everybody if machine.group("block", t) == last]
     takers = [b * machine.block + rng.randrange(machine.block) for b in range(machine.clusters)]
     steps = [random_step(rng, machine, everybody) for _ in range(rng.randrange(1, 7))]
-    if rng.random() < 0.7:
-        steps += [
-            Step("fence", dict.fromkeys(everybody, 0)),
-            Step("block", dict.fromkeys(everybody, 0)),
-        ]
+    if rng.random() < 0.4:
+        steps.append(Step("block", dict.fromkeys(everybody, 0)))
     steps.append(Step("ticket", dict.fromkeys(takers, 0)))
     if rng.random() < 0.7:
         steps.append(Step("block", dict.fromkeys(everybody, 0)))
@@ -38,7 +35,7 @@ def random_steps(rng, machine, last):
 
 
 def random_step(rng, machine, threads):
-    kind = rng.choice((*ACCESSES, *ACCESSES, "fence", "warp", "block"))
+    kind = rng.choice((*ACCESSES, *ACCESSES, "warp", "block"))
     if kind in ("warp", "block"):
         groups = sorted({machine.group(kind, t) for t in threads})
         chosen = {g for g in groups if rng.random() < 0.8}
@@ -73,7 +70,7 @@ def first_fault(machine, steps, last):
 
 
 def is_ordered(machine, steps, last, first, second):
-    """Return whether barriers, or fence and ticket, order two accesses (step, thread)."""
+    """Return whether barriers, or a ticket, order two accesses (step, thread)."""
     (m, a), (n, b) = first, second
     if reaches(machine, steps, m, a, n, b):
         return True
@@ -82,10 +79,7 @@ def is_ordered(machine, steps, last, first, second):
         return False
     taker = {machine.group("block", t): t for t in steps[ticket].elements}
     first_taker, last_taker = taker[machine.group("block", a)], taker[last]
-    fences = [k for k in range(m, ticket) if steps[k].kind == "fence" and a in steps[k].elements]
-    told = any(
-        a == first_taker or reaches(machine, steps, k, a, ticket, first_taker) for k in fences
-    )
+    told = a == first_taker or reaches(machine, steps, m, a, ticket, first_taker)
     return told and (b == last_taker or reaches(machine, steps, ticket, last_taker, n, b))
 
 
@@ -109,8 +103,6 @@ def program(machine, steps):
                 action = put(r, 0, get(memory, place))
             case "store":
                 action = put(memory, place, n)
-            case "fence":
-                action = Fence()
             case "ticket":
                 action = Ticket(flag, counter, ZERO, build.const(machine.clusters))
             case level:

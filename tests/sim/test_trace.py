@@ -354,5 +354,5 @@ class TestBlocks:
 
     def test_faults_are_raised(self):
         with pytest.raises(SimulationError) as caught:
-            sim.trace(last_block(fence=False), [np.zeros(4, "i4")])
+            sim.trace(last_block(barrier=False), [np.zeros(4, "i4")])
         assert caught.value.code == "M107"

@@ -36,7 +36,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -197,8 +196,6 @@ class _Printer:
                 return [f"{self.name(stmt.target)}[0] = @shuffle_{stmt.mode}({where})"]
             case Barrier():
                 return [f"@barrier({stmt.level})"]
-            case Fence():
-                return ["@fence()"]
             case Ticket():
                 counter = f"{self.name(stmt.counter)}[{self.expr(stmt.index)}]"
                 ticket = f"@ticket({counter}, {self.expr(stmt.total)})"

@@ -4,7 +4,7 @@
 ::
 
     Stmt = For | Store | If | Seq | Allocate | Let | Attr | AllReduce | ThreadStmt
-    ThreadStmt = Launch | Shuffle | Barrier | Fence | Ticket
+    ThreadStmt = Launch | Shuffle | Barrier | Ticket
 
 The second row exists in programs for threads only: what a bound loop and an AllReduce become.
 """
@@ -184,16 +184,11 @@ class Barrier(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fence(Node):
-    """Make this thread's writes seen by the device before any write that follows."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Ticket(Node):
     """Take one of ``total`` tickets at ``counter[index]``; ``target[0]``: was it the last one.
 
-    The last one sets the counter back to 0.  What other blocks wrote and fenced before they took
-    theirs may be read by the taker of the last.
+    The last one sets the counter back to 0.  What the takers of the others knew of, by barriers of
+    their blocks, may be read by the taker of the last.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("index", "total")
@@ -203,7 +198,7 @@ class Ticket(Node):
     total: Expr
 
 
-ThreadStmt: TypeAlias = Launch | Shuffle | Barrier | Fence | Ticket
+ThreadStmt: TypeAlias = Launch | Shuffle | Barrier | Ticket
 Stmt: TypeAlias = For | Store | If | Seq | Allocate | Let | Attr | AllReduce | ThreadStmt
 
 

@@ -43,7 +43,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -127,7 +126,7 @@ class _Verifier:
                 self.threads(stmt)
             case Shuffle():
                 self.shuffle(stmt)
-            case Barrier() | Fence():
+            case Barrier():
                 self.inside(stmt)
             case Ticket():
                 self.ticket(stmt)

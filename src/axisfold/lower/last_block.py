@@ -12,7 +12,7 @@ from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load
-from axisfold.ir.stmt import Allocate, Barrier, Fence, If, Stmt, Ticket
+from axisfold.ir.stmt import Allocate, Barrier, If, Stmt, Ticket
 from axisfold.lower.parts import read_beyond
 from axisfold.lower.regions import (
     StageBounds,
@@ -73,8 +73,7 @@ class LastBlock:
         return Allocate(
             is_last,
             build.seq(
-                Fence(),
-                Barrier("block"),  # every thread has fenced what it wrote
+                Barrier("block"),  # the thread with the ticket tells what all have written
                 Ticket(is_last, counter, group, count),
                 Barrier("block"),
                 If(Load(is_last, build.const(0)), rest),

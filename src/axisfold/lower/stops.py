@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Final
 
 from axisfold.dtypes import BOOL
 from axisfold.errors import ScheduleError
@@ -12,6 +14,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Stmt, Store
+from axisfold.ir.walk import substitute, uses
 from axisfold.lower.reduction import store_all
 from axisfold.lower.regions import is_loop
 from axisfold.lower.storage import Storage
@@ -21,6 +24,9 @@ from axisfold.tensor.axis import Axis
 
 if TYPE_CHECKING:
     from axisfold.lower.loops import LoopBuilder, Nest
+
+# Elements that a round may fold, each of which is tested.
+MAX_ELEMENTS: Final = 16
 
 
 class Flags:
@@ -75,17 +81,15 @@ def stopped(nest: Nest, leaf: Axis, loop: For | None, body: Stmt) -> Stmt:
     Raises
     ------
     ScheduleError
-        ``S316``: it folds several elements; ``S317``: threads would leave it in different rounds.
+        ``S316``: a round folds many elements; ``S317``: threads would leave it in different rounds.
     """
-    stage, reduction, flags = nest.stage, nest.reduction, nest.builder.flags.get(nest.stage)
+    stage, flags = nest.stage, nest.builder.flags.get(nest.stage)
     indices = [nest.bounds.values[axis.var] for axis in stage.op.axis]
     if flags is not None and stage.touches(leaf, "data"):
         # All parts are of the one element, whose flag has the same place for each.
         return body if loop is None else replace(loop, stop=flags.test(indices))
     _check(nest, leaf)
-    assert reduction is not None  # noqa: S101  (the primitive asks for one)
-    state = [target.load(indices) for target in nest.targets()]
-    is_absorbing = build.all_of(map(_equal, state, reduction.combiner.absorbing))
+    is_absorbing = build.all_of(_ends(nest, leaf))
     end = is_absorbing
     if flags is not None and stage.stops[leaf] is not None:
         end = build.any_of([is_absorbing, flags.test(indices)])
@@ -98,6 +102,43 @@ def stopped(nest: Nest, leaf: Axis, loop: For | None, body: Stmt) -> Stmt:
     return build.seq(result, If(is_absorbing, flags.tell(indices)))
 
 
+def _ends(nest: Nest, leaf: Axis) -> Iterator[Expr]:
+    """Yield, for each element that a round folds, whether it is absorbing, or beyond the tail."""
+    stage, reduction = nest.stage, nest.reduction
+    assert reduction is not None  # noqa: S101  (the primitive asks for one)
+    inside = _elements_inside(nest, leaf)
+    folded = {stage.loop_var(a) for a in nest.leaves if stage.touches(a, "reduce")}
+    guards = [nest.builder.lowered(g) for g in nest.guards if not uses(g, folded)]
+    for places in product(*(range(count) for _, count in inside)):
+        at: dict[Var, Expr] = {
+            var: build.const(place, var.dtype)
+            for (var, _), place in zip(inside, places, strict=True)
+        }
+        indices = [substitute(nest.bounds.values[axis.var], at) for axis in stage.op.axis]
+        state = [target.load(indices) for target in nest.targets()]
+        is_absorbing = build.all_of(map(_equal, state, reduction.combiner.absorbing))
+        own = [substitute(g, at) for g in guards if uses(g, set(at))]
+        yield build.if_then_else(build.all_of(own), is_absorbing, True) if own else is_absorbing
+
+
+def _elements_inside(nest: Nest, leaf: Axis) -> list[tuple[Var, int]]:
+    """Return the data loops inside a loop, which have few rounds."""
+    stage, found, total = nest.stage, list[tuple[Var, int]](), 1
+    for other in nest.leaves[nest.leaves.index(leaf) :]:
+        if stage.touches(other, "data") and is_loop(stage, other, nest.bounds.extents):
+            count = build.as_int(nest.bounds.extents[other])
+            total *= count or MAX_ELEMENTS + 1
+            if count is None or total > MAX_ELEMENTS:
+                raise ScheduleError(
+                    f"stop of axis {leaf.name!r} of stage {stage.name!r}: data axis {other.name!r} "
+                    f"lies inside, so that a round folds more than {MAX_ELEMENTS} elements.",
+                    code="S316",
+                    hint="Split it, and reorder the outer part outwards.",
+                )
+            found.append((stage.loop_var(other), count))
+    return found
+
+
 def _equal(value: Expr, constant: Expr) -> Expr:
     if not value.dtype.is_bool:
         return build.compare("eq", value, constant)
@@ -108,14 +149,6 @@ def _check(nest: Nest, leaf: Axis) -> None:
     stage = nest.stage
     where = f"stop of axis {leaf.name!r} of stage {stage.name!r}"
     inside = nest.leaves[nest.leaves.index(leaf) :]
-    for other in inside:
-        if stage.touches(other, "data") and is_loop(stage, other, nest.bounds.extents):
-            raise ScheduleError(
-                f"{where}: data axis {other.name!r} lies inside, so that the loop folds several "
-                "elements.",
-                code="S316",
-                hint="Reorder data axes outwards first, or factor the reduce axis.",
-            )
     if stage.is_cross_thread:
         raise ScheduleError(
             f"{where}: threads fold a part of each element, and would leave the loop in different "

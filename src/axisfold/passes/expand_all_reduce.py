@@ -16,7 +16,6 @@ from axisfold.ir.stmt import (
     Allocate,
     AllReduce,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -146,8 +145,7 @@ class _Expander(StmtRewriter):
         body = build.seq(
             self.block(inner),
             If(team.is_first, keep) if team.size > 1 else keep,
-            Fence(),
-            Barrier("block"),  # all teams of the block have fenced their states
+            Barrier("block"),  # the thread with the ticket tells what all teams have written
             If(team.is_first_of_block, ticket),
             Barrier("block"),
             If(Load(is_last, ZERO), fold),

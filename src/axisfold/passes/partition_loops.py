@@ -18,7 +18,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -201,7 +200,7 @@ def _is_split_inside(found: _Found) -> bool:
 def _stores(stmt: Stmt) -> int:
     """Return how many stores a statement will have once its loops are split and unrolled."""
     match stmt:
-        case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
+        case Store() | AllReduce() | Shuffle() | Barrier() | Ticket():
             return 1
         case For():
             rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else None
@@ -288,7 +287,7 @@ def _covers(stmt: Stmt, guards: set[Expr]) -> bool:
             return _covers(stmt.body, guards)
         case Seq():
             return all(_covers(part, guards) for part in stmt.body)
-        case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
+        case Store() | AllReduce() | Shuffle() | Barrier() | Ticket():
             return False
 
 

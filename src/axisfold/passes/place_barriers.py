@@ -18,7 +18,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -136,7 +135,7 @@ class _Barriers:
             case Barrier():
                 self.check_arrival(stmt)
                 return stmt, tuple(a for a in pending if not _orders(stmt, a))
-            case Fence() | Launch():
+            case Launch():
                 return stmt, pending
             case _:
                 assert_never(stmt)

@@ -16,7 +16,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -82,7 +81,7 @@ class StmtRewriter:
                 return rebuild(stmt, [self.expr(stmt.value), self.expr(stmt.lane)])
             case Ticket():
                 return rebuild(stmt, [self.expr(stmt.index), self.expr(stmt.total)])
-            case Barrier() | Fence():
+            case Barrier():
                 return stmt
             case _:
                 assert_never(stmt)
@@ -137,7 +136,7 @@ def substatements(stmt: Stmt) -> tuple[Stmt, ...]:
             return (stmt.then,) if stmt.otherwise is None else (stmt.then, stmt.otherwise)
         case Seq():
             return stmt.body
-        case Store() | AllReduce() | Shuffle() | Barrier() | Fence() | Ticket():
+        case Store() | AllReduce() | Shuffle() | Barrier() | Ticket():
             return ()
         case _:
             assert_never(stmt)

@@ -29,7 +29,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -120,7 +119,7 @@ class _Lanes:
                 return rebuild(stmt, [low, extent, body])
             case Allocate() | Attr() | AllReduce():
                 raise _NoVectorForm
-            case Launch() | Shuffle() | Barrier() | Fence() | Ticket():
+            case Launch() | Shuffle() | Barrier() | Ticket():
                 raise _NoVectorForm  # threads work together one step at a time
 
     def store(self, stmt: Store, mask: Expr | None) -> Stmt:

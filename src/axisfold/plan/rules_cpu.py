@@ -24,6 +24,7 @@ WIDE: Final = 8
 RUN: Final = 4096
 SHORT_RUN: Final = 512
 LONG_RUN: Final = 1 << 15
+STOP_RUN: Final = 1024
 # Bytes that each place of a run is read for, where a fold may end after it.
 STREAM_BYTES: Final = 1 << 13
 LANES: Final = 64
@@ -105,6 +106,15 @@ RULES: Final = (
         rows.stopping_row,
         parameters={"chunk_rows": _CHUNK_ROWS},
         compose=_short_runs,
+    ),
+    Rule(
+        "stopping_rows",
+        lambda c, t: _is_row(c, t) and _ends_early(t),
+        "the folded axis is contiguous and the reducer has a state that no element changes: runs "
+        "of a few rows are read at a time, until all of these have reached it",
+        rows.stopping_rows,
+        STOP_RUN,
+        parameters={"tile_rows": _RUNS, "rows": _FEW},
     ),
     Rule(
         "narrow_row",

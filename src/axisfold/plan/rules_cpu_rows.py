@@ -125,6 +125,16 @@ def tiled_rows(
         s[head].unroll(s[head].op.axis[row])
 
 
+def stopping_rows(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, rows: int = ROWS
+) -> None:
+    """A run of each of a few rows at a time, until the states of all of them are absorbing."""
+    tiled_rows(s, graph, traced, target, rows=rows)
+    state = s[graph.state[0]]
+    for axis in state.op.reduce_axis:
+        state.stop(axis)
+
+
 def row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """One row of each of the runs of a block of rows, all at once."""
     result, state = s[graph.results[0]], s[graph.state[0]]

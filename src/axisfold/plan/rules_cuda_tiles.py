@@ -8,8 +8,8 @@ from typing import Any
 from axisfold.plan.compose import Graph
 from axisfold.plan.rules_cuda_columns import fold_parts, tile_of_columns
 from axisfold.plan.rules_cuda_rows import fold_row
-from axisfold.plan.schedules_gpu import bind, first, fused
-from axisfold.plan.sizes_gpu import BLOCK, rows_of_block
+from axisfold.plan.schedules_gpu import bind, first, fused, rows_of_block
+from axisfold.plan.sizes_gpu import BLOCK
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target

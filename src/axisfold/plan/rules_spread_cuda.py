@@ -12,8 +12,8 @@ from axisfold.plan import rules_cuda as folds
 from axisfold.plan.compose import Graph
 from axisfold.plan.rule import Scheduler
 from axisfold.plan.rules_cuda_tiles import pass_over_rows
-from axisfold.plan.schedules_gpu import bind, fused
-from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL, rows_of_block
+from axisfold.plan.schedules_gpu import bind, fused, rows_of_block
+from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage

@@ -245,9 +245,14 @@ def _row(
         steps = max(-(-units // team), 1)
         return GpuClass("short_row", lanes, team, 1, steps, fixed)
     fixed = (lanes,) if lanes > 1 else ()
-    parts = _row_parts(units, outputs, wave, waves)
+    parts, loads = _row_parts(units, outputs, wave, waves), UNROLL
+    is_one_turn = wave * BLOCK // 2 <= units <= wave * BLOCK * UNROLL
+    if outputs == 1 and waves != (1, 1) and is_one_turn:
+        # Each block is a state more for the last one to read: fewer of them, with more loads.
+        loads = MOST_LOADS
+        parts = min(parts, _power_up(-(-units // (BLOCK * loads))))
     form: Form = "row" if parts == 1 else "row_split"
-    return GpuClass(form, lanes, BLOCK, parts, _loads(units // parts), fixed)
+    return GpuClass(form, lanes, BLOCK, parts, max(loads, _loads(units // parts)), fixed)
 
 
 def _row_parts(units: int, outputs: int, wave: int, waves: tuple[int, int]) -> int:
@@ -363,15 +368,6 @@ def _team(units: int, lanes: int) -> int:
         if steps <= (limit if team == WARP else MOST_STEPS) and busy > most - 0.1:
             best, most = team, max(busy, most)
     return best
-
-
-def rows_of_block(team: int) -> int:
-    """Return how many rows a block has: several only where a team is no longer than a warp.
-
-    Whether a row is there is then not asked in front of every pass over it, and what one pass has
-    loaded stays in registers for the next.
-    """
-    return max(BLOCK // team, 1) if team <= WARP else 1
 
 
 def _power_up(count: int) -> int:

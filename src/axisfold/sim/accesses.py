@@ -149,8 +149,8 @@ class Accesses:
         element, thread = entries.named(clash.entry, self.batch)
         earlier = self.statements.at(clash.statement)
         lane = int(entries.lanes[clash.entry])
-        if self.order.is_unfenced(clash.other, clash.time, lane):
-            self.faults.unfenced(memory.buffer, element, thread, clash, earlier)
+        if self.order.is_untold(clash.other, clash.time, lane):
+            self.faults.untold(memory.buffer, element, thread, clash, earlier)
         self.faults.race(memory.buffer, element, thread, kind, clash, earlier)
 
 

@@ -54,19 +54,17 @@ class Faults:
             return "a barrier of the block"
         if a >> self.grid.cluster_bits == b >> self.grid.cluster_bits:
             return "a barrier of the cluster"
-        return "a fence and a ticket, or the end of a launch,"
+        return "a barrier and a ticket, or the end of a launch,"
 
-    def unfenced(
-        self, buffer: Buffer, element: int, thread: int, clash: Clash, at: Stmt
-    ) -> NoReturn:
+    def untold(self, buffer: Buffer, element: int, thread: int, clash: Clash, at: Stmt) -> NoReturn:
         """Refuse what the writer did not make visible before its block took a ticket."""
         raise SimulationError(
             f"{self._where()}: {self._who(thread)} takes {_element(buffer, element)} for what "
             f"{self._who(clash.other)} has {_DONE[clash.kind]} at {self.source.quote(at)} before "
-            "its block took a ticket, but that thread fenced nothing in between, so the "
-            "device may not see it yet.",
+            "its block took a ticket, but no barrier in between is one of that thread and the one "
+            "with the ticket, so that the device may not see it yet.",
             code="M107",
-            hint="Put a Fence after the access and a barrier of the block before the ticket.",
+            hint="Put a barrier of the block between the access and the ticket.",
         )
 
     def divergent_barrier(self, stmt: Barrier, came: int, missing: int) -> NoReturn:

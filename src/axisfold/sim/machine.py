@@ -72,7 +72,7 @@ def run(
         ``M101``: a data race; ``M102``: a divergent barrier; ``M103``: an uninitialised read;
         ``M104``: an access out of bounds; ``M105``: a shuffle from a lane that does not exist;
         ``M106``: a shuffle that not all lanes of a warp reach; ``M107``: the last block reads what
-        was not fenced before a ticket; ``M108``: a second ticket of a block; ``M109``: a zeroed
+        no barrier brought before a ticket; ``M108``: a second ticket of a block; ``M109``: a zeroed
         workspace that is not left zero; ``M110``: an address less aligned than promised;
         ``M111``: shared memory placed wrongly; ``M112``: a statement outside of a launch.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What orders the accesses of two threads: barriers of a group that has both, and tickets.
 
-Time is one counter that every barrier, fence and ticket advances.  An access is stamped with the
+Time is one counter that every barrier and ticket advances.  An access is stamped with the
 time; it comes before what a thread does now if the stamp is older than the last barrier of a
 group that both threads are in.  Barriers nest as the groups do, so this relation is transitive.
 """
@@ -33,11 +33,11 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """The ticket of one block: up to which time the writes of each of its threads are fenced."""
+    """The ticket of one block: up to which time its taker knows of the writes of each thread."""
 
     block: int
     time: int
-    fenced: Ints
+    known: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Last:
     time: int
     blocks: Ints
     times: Ints
-    fenced: Ints
+    known: Ints
 
 
 @dataclass(slots=True)
@@ -94,8 +94,6 @@ class Order:
         # For each level and lane the time of the last barrier that met a group of this level.
         self.since = np.full((OF_GRID + 1, batch.lanes), start, np.int64)
         self.since[THREAD] = _NEVER
-        # The last fence of each lane: by now, at the last barrier of its warp, and of its block.
-        self.fenced = np.zeros((OF_BLOCK + 1, batch.lanes), np.int64)
 
     @property
     def now(self) -> int:
@@ -105,12 +103,6 @@ class Order:
     def barrier(self, level: int, lanes: Ints) -> None:
         """Order what the given lanes, whole groups of a level, did before what they do next."""
         self.since[OF_WARP : level + 1, lanes] = self.clock.tick()
-        self.fenced[OF_WARP : min(level, OF_BLOCK) + 1, lanes] = self.fenced[THREAD, lanes]
-
-    def fence(self, lanes: Ints) -> None:
-        """Note that the given lanes have fenced their writes."""
-        self.fenced[THREAD, lanes] = self.now
-        self.clock.tick()
 
     def take(self, counter: tuple[int, int], lane: int, *, is_last: bool) -> bool:
         """Note that a lane has taken a ticket; return whether its block had one already."""
@@ -119,7 +111,7 @@ class Order:
         is_second = (*counter, block) in self.tickets.taken
         self.tickets.taken.add((*counter, block))
         turns = self.tickets.rounds.setdefault(counter, [])
-        turns.append(_Turn(block, self.now, self._fenced_before(lane)))
+        turns.append(_Turn(block, self.now, self._known_to(lane)))
         if is_last:
             turns.sort(key=lambda turn: turn.block)
             last = _Last(
@@ -127,22 +119,25 @@ class Order:
                 self.now,
                 np.array([turn.block for turn in turns]),
                 np.array([turn.time for turn in turns]),
-                np.stack([turn.fenced for turn in turns]),
+                np.stack([turn.known for turn in turns]),
             )
             self.tickets.last.setdefault(block, []).append(last)
             turns.clear()
         self.clock.tick()
         return is_second
 
-    def _fenced_before(self, lane: int) -> Ints:
-        """Return up to when the threads of a lane's block have fenced writes that it knows of."""
+    def _known_to(self, lane: int) -> Ints:
+        """Return up to when a lane knows of what the threads of its block wrote: its ticket tells.
+
+        That is what they wrote before the last barrier of both.
+        """
         block, warp = (self.batch.groups[level] for level in (OF_BLOCK, OF_WARP))
         first = self.batch.first_lane(OF_BLOCK, block[lane])
         members = slice(first, first + self.grid.block_threads)
-        known = self.fenced[OF_BLOCK, members].copy()
+        known = np.full(self.grid.block_threads, self.since[OF_BLOCK, lane] - 1)
         beside = warp[members] == warp[lane]
-        known[beside] = self.fenced[OF_WARP, members][beside]
-        known[lane - first] = self.fenced[THREAD, lane]
+        known[beside] = self.since[OF_WARP, lane] - 1
+        known[lane - first] = self.now
         return known
 
     def conflicts(
@@ -177,16 +172,16 @@ class Order:
             taker = np.full(len(entries), last.taker)
             level = self.grid.common(taker, self.batch.threads[lanes[entries]])
             reached = self.since[level, lanes[entries]] > last.time
-            told[entries] |= (times[entries] <= last.fenced[at, thread]) & reached
+            told[entries] |= (times[entries] <= last.known[at, thread]) & reached
         return told
 
-    def is_unfenced(self, other: int, time: int, lane: int) -> bool:
-        """Return whether only a fence is missing between another block's write and its ticket."""
+    def is_untold(self, other: int, time: int, lane: int) -> bool:
+        """Return whether only a barrier is missing between another block's write and its ticket."""
         bits = self.grid.block_bits
         if other >> bits == int(self.batch.threads[lane]) >> bits:
             return False
         return any(
-            last.fenced[at[0], other & ((1 << bits) - 1)] < time <= last.times[at[0]]
+            last.known[at[0], other & ((1 << bits) - 1)] < time <= last.times[at[0]]
             for _, last, at in self._lasts(np.array([other]), np.array([lane]))
         )
 

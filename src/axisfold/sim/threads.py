@@ -18,7 +18,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Launch,
@@ -110,8 +109,6 @@ class Threads:
                 self.stmt(stmt.body, lanes)
             case Barrier():
                 self.barrier(stmt, lanes)
-            case Fence():
-                self.order.fence(lanes.ids)
             case Shuffle():
                 self.shuffle(stmt, lanes)
             case Ticket():

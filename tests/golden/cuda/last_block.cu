@@ -7,11 +7,12 @@ typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
 
-/* Takes one of several tickets; the last one sets the counter back.  To acquire makes what others
-   fenced before they took theirs visible to plain loads, which else might find old lines in L1. */
+/* Takes one of several tickets; the last one sets the counter back.  To release tells others what
+   this thread knows of, by barriers all that its block wrote; to acquire makes what others told
+   visible to plain loads, which else might find old lines in L1. */
 static __device__ __forceinline__ bool is_last_ticket(u32 *counter, u32 total) {
     u32 old;
-    asm volatile("atom.acquire.gpu.global.inc.u32 %0, [%1], %2;"
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
                  : "=r"(old) : "l"(counter), "r"(total - 1) : "memory");
     return old == total - 1;
 }
@@ -56,7 +57,6 @@ last_block(const float *__restrict__ A, float *B, float *B_rf, u32 *tickets, i64
             total = total + B_warps[w + 1];
         }
         B_rf[k_block] = total;
-        __threadfence();
         is_last = is_last_ticket(&tickets[0], 64u);
         flag[0] = is_last;
     }

@@ -12,6 +12,7 @@ import torch
 from cuda_support.schedules import close, full_sum, random
 
 from axisfold.build import build
+from axisfold.runtime.cuda import graphs
 
 pytestmark = pytest.mark.gpu
 
@@ -100,6 +101,39 @@ def test_a_captured_graph_replays_beside_eager_calls(total):
     torch.cuda.synchronize()
     assert [(a.item(), b.item()) for a, b in results] == [(1e5 * r, 7e4) for r in range(20)]
     assert mine.eq(7e4).all().item()
+
+
+def test_counters_are_used_again_once_a_graph_is_gone(total):
+    x, out = torch.ones(100_000, device="cuda"), torch.zeros((), device="cuda")
+    total(x, out)
+
+    def capture():
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(3):
+                total(x, out)
+        out.fill_(-1)
+        graph.replay()
+        assert out.item() == 100_000
+        return graph
+
+    first = capture()
+    others = [capture() for _ in range(3)]
+    used = [c for c in graphs._all[0] if not c.is_free.value]
+    assert len(used) >= 4
+    del others
+    gc.collect()
+    torch.cuda.synchronize()
+    deadline = time.monotonic() + 20  # a thread of the driver says so
+    while sum(c.is_free.value for c in used) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    count = len(graphs._all[0])
+    again = [capture() for _ in range(3)]
+    assert len(graphs._all[0]) == count
+    for graph in (first, *again):
+        out.fill_(-1)
+        graph.replay()
+        assert out.item() == 100_000
 
 
 def test_the_first_call_may_be_captured():

@@ -6,7 +6,7 @@ import itertools
 
 from cuda.bindings import driver as real
 
-from axisfold.runtime.cuda import driver, workspace
+from axisfold.runtime.cuda import driver, graphs, workspace
 
 ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MAJOR": 9,
@@ -67,7 +67,7 @@ class FakeDriver:
         self.attributes = ATTRIBUTES | (attributes or {})
         self.calls, self.memory, self.captured, self.failures, self.places = [], {}, set(), {}, {}
         self.parameters, self.busy, self.milliseconds = {}, 0, 1.0
-        self._contexts, self._native = [], {}
+        self._contexts, self._native, self.kept, self.graphs = [], {}, [], 0
         self._next = itertools.count(1 << 32, 1 << 20)
 
     def __getattribute__(self, name):
@@ -152,6 +152,34 @@ class FakeDriver:
 
     def cuStreamIsCapturing(self, stream):
         return 0, int(stream in self.captured)
+
+    def cuStreamGetCaptureInfo(self, stream):
+        return 0, 1, 7000 + self.graphs, f"graph {self.graphs}", (), (), 0
+
+    def cuUserObjectCreate(self, pointer, destroy, references, flags):
+        self.kept.append((pointer, int(destroy)))
+        return 0, len(self.kept) - 1
+
+    def cuGraphRetainUserObject(self, graph, kept, references, flags):
+        self._note("retain", graph)
+        return (0,)
+
+    def end_graphs(self):
+        """Let all graphs and what was made of them be gone; another capture is another graph."""
+        for pointer, destroy in self.kept:
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(destroy)(pointer)
+        self.kept.clear()
+        self.graphs += 1
+
+    def cuStreamCreate(self, flags):
+        return 0, 99
+
+    def cuStreamSynchronize(self, stream):
+        self._note("synchronize", stream)
+        return (0,)
+
+    def cuStreamDestroy(self, stream):
+        return (0,)
 
     def cuStreamGetId(self, stream):
         return 0, 1000 + stream
@@ -245,4 +273,6 @@ def install(monkeypatch, **attributes):
     monkeypatch.setattr(driver, "_api", fake)
     monkeypatch.setattr(driver, "_devices", {})
     monkeypatch.setattr(workspace, "_areas", type(workspace._areas)())
+    monkeypatch.setattr(graphs, "_all", {})
+    monkeypatch.setattr(graphs, "_of_stream", {})
     return fake

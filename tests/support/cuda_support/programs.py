@@ -10,7 +10,6 @@ from axisfold.ir.expr import Broadcast, Call, Compare, Load, Ramp, Var
 from axisfold.ir.stmt import (
     Allocate,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -162,7 +161,6 @@ def last_block(blocks=64, threads=256):
             build.seq(
                 serial(w, threads // WARP - 1, put(total, get(total) + get(slots, w + 1))),
                 put(W, get(total), b),
-                Fence(),
                 Ticket(last, counter, index(0), index(blocks)),
                 put(flag, get(last)),
             ),

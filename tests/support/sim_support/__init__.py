@@ -12,7 +12,7 @@ from axisfold.errors import SimulationError
 from axisfold.ir import build, threads
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Load, Var
-from axisfold.ir.stmt import Allocate, Barrier, Fence, If, Kernel, Store, Ticket
+from axisfold.ir.stmt import Allocate, Barrier, If, Kernel, Store, Ticket
 from axisfold.ir.verify import verify
 
 TID, BLOCK, RANK = Var("threadIdx.x"), Var("blockIdx.x"), Var("clusterCtaIdx.x")
@@ -90,7 +90,7 @@ def fault(program, arrays, code, *parts, lines=(), **options):
     return message
 
 
-def last_block(*, fence=True, barrier=True, wait=True, block=32, grid=4, total=None):
+def last_block(*, barrier=True, wait=True, block=32, grid=4, total=None):
     """Return a kernel in which the last block copies what each block has left in a workspace."""
     out = vector("out")
     partial = Buffer("partial", INT32, (build.const(64),))
@@ -99,7 +99,6 @@ def last_block(*, fence=True, barrier=True, wait=True, block=32, grid=4, total=N
     tickets = build.const(grid if total is None else total)
     body = launch(
         If(TID.equal(block - 1), put(partial, BLOCK, BLOCK + 1)),
-        Fence() if fence else None,
         Barrier() if barrier else None,
         If(TID.equal(0), Ticket(is_last, counter, ZERO, tickets)),
         Barrier() if wait else None,

@@ -95,16 +95,16 @@ def test_tuning_takes_times_by_events_and_keeps_the_winner(fake, monkeypatch, tm
     def seconds(run, *where):
         rule = next(c.cell_contents for c in run.__closure__ if callable(c.cell_contents))
         return [
-            t * (1 + (rule.planned.plan.rule.values != {"unroll": 8})) for t in clock(run, *where)
+            t * (1 + (rule.planned.plan.rule.values != {"unroll": 2})) for t in clock(run, *where)
         ]
 
     monkeypatch.setattr(measure_cuda, "seconds_on_device", seconds)
     found = af.tune(x, "sum", axis=1, progress_bar=False)
-    assert (found.rule, found.values, found.speedup) == ("row_split", {"unroll": 8}, 2.0)
+    assert (found.rule, found.values, found.speedup) == ("row_split", {"unroll": 2}, 2.0)
     assert found.is_kept
     assert fake.words().count("write") == 2 * (1 + len(found.trials))  # all of it, and a part
     af.sum(x, axis=1)
     (plan,) = planner._plans.values()
-    assert plan.rule.values == {"unroll": 8}
+    assert plan.rule.values == {"unroll": 2}
     (record,) = (tmp_path / "tuned").glob("*.json")
     assert "multiprocessors=4" in record.read_text()

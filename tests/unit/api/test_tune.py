@@ -194,6 +194,7 @@ EXAMPLES = {
     "single_pass_row": (ArraySpec((300000,), "int8"), "sum", 0),
     "stopping_row": (ArraySpec((300000,), "bool"), "any", 0),
     "row_of_passes": (ArraySpec((9, 5000), "float32"), "logsumexp", 1),
+    "stopping_rows": (ArraySpec((9, 5000), "bool"), "any", 1),
     "tiled_rows": (ArraySpec((9, 5000), "float32"), "var", 1),
     "tiled_long_row": (ArraySpec((5000,), "float32"), "var", 0),
     "column_of_passes": (ArraySpec((300, 1500), "float32"), "logsumexp", 0),

@@ -179,11 +179,37 @@ def test_a_graph_has_memory_of_its_own(fake):
     fake.calls.clear()
     fake.captured.add(5)
     bound.run([X, Y], 5)
-    assert fake.words() == ["alloc async", "memset", "launch", "launch", "free async"]
-    assert fake.calls[0] == ("alloc async", 1024, 5)
-    assert fake.calls[1] == ("memset", 512, 5)
-    assert fake.calls[2][-1][1] not in eager
-    assert set(fake.memory) == eager
+    assert fake.calls[:4] == [
+        ("alloc", 4096), ("memset", 4096, 99), ("synchronize", 99), ("retain", "graph 0"),
+    ]  # fmt: skip
+    assert fake.words()[4:] == ["alloc async", "launch", "launch", "free async"]
+    assert fake.calls[4] == ("alloc async", 512, 5)
+    assert fake.calls[5][-1][1] not in eager
+
+
+def test_counters_of_a_graph_are_used_again_once_it_is_gone(fake):
+    fake.parameters["first"] = 3
+    bound, places = Parts().bound(100), []
+
+    def capture(stream):
+        fake.captured.add(stream)
+        fake.calls.clear()
+        bound.run([X, Y], stream)
+        places.append(next(c for c in fake.calls if c[:2] == ("launch", "first"))[-1][2])
+        return fake.words()
+
+    assert "alloc" in capture(5)
+    assert {"alloc", "retain"}.isdisjoint(capture(5))  # one after the other on the same stream
+    assert "alloc" in capture(6)
+    assert places[0] == places[1] != places[2]
+    fake.graphs += 1
+    assert "alloc" in capture(5)  # another graph, while the first is still there
+    assert len(set(places)) == 3
+    fake.end_graphs()
+    words = capture(5)
+    assert "alloc" not in words
+    assert "retain" in words
+    assert len(set(places)) == 3
 
 
 def test_pytorch_allocates_for_its_graphs(fake, monkeypatch):
@@ -210,9 +236,9 @@ def test_pytorch_allocates_for_its_graphs(fake, monkeypatch):
     fake.calls.clear()
     fake.captured.update({5, 6})
     bound.run([X, Y], 5)
-    assert made == [(1024, "uint8", ("cuda", 0))]
-    assert fake.words() == ["memset", "launch", "launch"]
-    assert fake.calls[1][-1] == (X, 1 << 45)
+    assert made == [(512, "uint8", ("cuda", 0))]
+    assert fake.words()[-3:] == ["retain", "launch", "launch"]
+    assert fake.calls[-2][-1] == (X, 1 << 45)
     bound.run([X, Y], 6)  # captured, but not by PyTorch
     assert len(made) == 1
     assert "alloc async" in fake.words()

@@ -43,6 +43,35 @@ def own(factor=8):
     return s, [A, B]
 
 
+def side_by_side():
+    """Three rows at a time end together; those beyond the last row do not count."""
+    s, A, B = rows()
+    outer, row = s[B].split(B.op.axis[0], factor=3)
+    s[B].parallel(outer)
+    k, inner = s[B].split(B.op.reduce_axis[0], factor=4)
+    s[B].reorder(outer, k, inner, row)
+    s[B].stop(k)
+    return s, [A, B]
+
+
+def attached():
+    """As side_by_side, in memory of the thread: of rows beyond the last one it is not started."""
+    m, n = te.var("m"), te.var("n")
+    A = te.placeholder((n, m), "bool", name="A")
+    k = te.reduce_axis((0, m), "k")
+    B = te.compute((n,), lambda i: EITHER(A[i, k], axis=k), name="B")
+    C = te.compute((n,), lambda i: B[i], name="C")
+    s = te.create_schedule(C.op)
+    outer, row = s[C].split(C.op.axis[0], factor=4)
+    s[C].vectorize(row)
+    s[B].compute_at(s[C], outer)
+    k, inner = s[B].split(k, factor=4)
+    s[B].reorder(k, inner, B.op.axis[0])
+    s[B].unroll(B.op.axis[0])
+    s[B].stop(k)
+    return s, [A, C]
+
+
 def parts(part=16, run=4):
     """Parts of a row, which threads share, tell each other."""
     s, A, B = rows()
@@ -82,7 +111,7 @@ def matches(length):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-@pytest.mark.parametrize("schedule", [own, parts])
+@pytest.mark.parametrize("schedule", [own, side_by_side, attached, parts])
 def test_rows(schedule, threads, monkeypatch):
     monkeypatch.setattr(config, "threads", threads)
     f = build(*schedule())
@@ -108,7 +137,7 @@ def test_a_whole_of_one_element(threads, monkeypatch):
                 assert out[0] == x.any(), (length, x.argmax())
 
 
-@pytest.mark.parametrize("schedule", [own, parts, whole])
+@pytest.mark.parametrize("schedule", [own, side_by_side, parts, whole])
 def test_replay(schedule):
     replays(*schedule())
 
@@ -323,13 +352,13 @@ def test_s315_parts_inside_another_stage():
     assert "its axes are bound to threads of a GPU" in refused("S315", lambda: lower(s, [A, B]))
 
 
-def test_s316_several_elements_at_a_time():
+def test_s316_many_elements_at_a_time():
     s, A, B = rows()
     s[B].reorder(B.op.reduce_axis[0], B.op.axis[0])
     s[B].stop(B.op.reduce_axis[0])
     assert refused("S316", lambda: lower(s, [A, B])) == (
-        "stop of axis 'k' of stage 'B': data axis 'i' lies inside, so that the loop folds several "
-        "elements. Reorder data axes outwards first, or factor the reduce axis."
+        "stop of axis 'k' of stage 'B': data axis 'i' lies inside, so that a round folds more than "
+        "16 elements. Split it, and reorder the outer part outwards."
     )
 
 

@@ -29,7 +29,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -131,7 +130,7 @@ class _Function(Control[Expressions]):
                 self.allocate(stmt, is_top=is_top)
             case Let():
                 self.let(stmt, is_top=is_top)
-            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
+            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
                 assert_never(stmt)

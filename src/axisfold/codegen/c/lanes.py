@@ -30,7 +30,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -64,7 +63,7 @@ class _Scalarizer:
                 return build.seq(*(self.stmt(s) for s in stmt.body))
             case For() | If() | Allocate():
                 return rebuild(stmt, [self._part(c) for c in children(stmt)])
-            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
+            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
 
     def _part(self, node: Node) -> Node:

@@ -134,11 +134,12 @@ FUNCTIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "is_last_ticket": (
         (),
         f"""
-/* Takes one of several tickets; the last one sets the counter back.  To acquire makes what others
-   fenced before they took theirs visible to plain loads, which else might find old lines in L1. */
+/* Takes one of several tickets; the last one sets the counter back.  To release tells others what
+   this thread knows of, by barriers all that its block wrote; to acquire makes what others told
+   visible to plain loads, which else might find old lines in L1. */
 {HEAD} bool is_last_ticket(u32 *counter, u32 total) {{
     u32 old;
-    asm volatile("atom.acquire.gpu.global.inc.u32 %0, [%1], %2;"
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
                  : "=r"(old) : "l"(counter), "r"(total - 1) : "memory");
     return old == total - 1;
 }}

@@ -24,7 +24,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Launch,
@@ -171,7 +170,7 @@ class _Launch(Control[Expressions]):
                 self.lines.lines.remove(line)
 
     def stmt(self, stmt: Stmt, *, is_top: bool = False) -> None:
-        x, lines = self.x, self.lines
+        x = self.x
         if is_top and isinstance(stmt, (For, If)):
             self.announce(stmt)
         match stmt:
@@ -196,8 +195,6 @@ class _Launch(Control[Expressions]):
                 self.shuffle(stmt)
             case Barrier():
                 self.barrier(stmt)
-            case Fence():
-                lines.emit("__threadfence();")
             case Ticket():
                 self.ticket(stmt)
             case Attr() | AllReduce() | Launch():

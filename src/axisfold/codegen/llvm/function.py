@@ -52,7 +52,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Kernel,
@@ -159,7 +158,7 @@ class _Function:
             case Let():
                 self.values[stmt.var] = self.expr(stmt.value)
                 self.stmt(stmt.body)
-            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
+            case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
             case _:
                 assert_never(stmt)

@@ -23,7 +23,6 @@ from axisfold.ir.stmt import (
     AllReduce,
     Attr,
     Barrier,
-    Fence,
     For,
     If,
     Launch,
@@ -154,7 +153,7 @@ def _work(stmt: Stmt, known: dict[Var, Expr]) -> Expr:
             if stmt.var.dtype.is_integer and stmt.var.dtype.lanes == 1:
                 known = {**known, stmt.var: build.const(_TYPICAL_ROUNDS, stmt.var.dtype)}
             parts, own = [stmt.body], _operations(stmt.value)
-        case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Fence() | Ticket():
+        case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Ticket():
             raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
         case _:
             assert_never(stmt)

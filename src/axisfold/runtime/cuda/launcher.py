@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, Final, NamedTuple
 
-from axisfold.runtime.cpu import add_symbol, compile_llvm
+from axisfold.runtime.cpu import MachineCode, add_symbol, compile_llvm
 from axisfold.runtime.cuda.driver import Device, api, call
 from axisfold.runtime.entry import address_of, builtin
 
@@ -102,11 +102,21 @@ class Functions(NamedTuple):
 
 
 @cache
-def functions() -> Functions:
-    """Return the compiled functions, made when first needed."""
+def _code() -> MachineCode:
     for symbol, name in _PYTHON.items():
         add_symbol(symbol, address_of(getattr(ctypes.pythonapi, name)))
-    code = compile_llvm(launcher_source(), _SYMBOLS[0], effort="none")
+    return compile_llvm(launcher_source(), _SYMBOLS[0], effort="none")
+
+
+def release_address() -> int:
+    """Return the address of a function that writes 1 to the address of 64 bits it is given."""
+    return _code().address_of("axisfold_gone")
+
+
+@cache
+def functions() -> Functions:
+    """Return the compiled functions, made when first needed."""
+    code = _code()
     made = [
         builtin(symbol, code.address_of(symbol), _FASTCALL, "", __name__, alive=code)
         for symbol in _SYMBOLS

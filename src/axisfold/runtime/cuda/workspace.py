@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from axisfold.runtime.cuda.driver import Device, api, call, fail, relaxed
 from axisfold.runtime.cuda.driver import device as find_device
+from axisfold.runtime.cuda.graphs import captured_counters
 
 # Streams whose area is kept; beyond it the one that waited longest loses its own.
 _MOST_AREAS: Final = 64
@@ -68,7 +69,7 @@ class GraphArea:
     """Memory that belongs to the graph that a stream is captured into, for one call.
 
     PyTorch's allocator keeps what is allocated during a capture for the graph alone.  In any
-    other capture the allocation becomes a node of the graph.
+    other capture the allocation becomes a node of the graph.  Zeroed memory lies outside of it.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -78,19 +79,18 @@ class GraphArea:
     def take(
         self, device: Device, stream: int, scratch_bytes: int, zeroed_bytes: int
     ) -> tuple[int, int]:
-        """Return the addresses of scratch and of zeroed memory, which each replay clears."""
-        size = scratch_bytes + zeroed_bytes
+        """Return the addresses of scratch and of zeroed memory."""
+        zeroed = captured_counters(device, stream, zeroed_bytes) if zeroed_bytes else 0
+        if not scratch_bytes:
+            return 0, zeroed
         torch = sys.modules.get("torch")
         if torch is not None and _is_captured_by(torch, device.index, stream):
             where = torch.device("cuda", device.index)
-            self._tensor = torch.empty(size, dtype=torch.uint8, device=where)
-            address = int(self._tensor.data_ptr())
-        else:
-            address = int(call("cuMemAllocAsync", size, stream))
-            self._node = address, stream
-        if zeroed_bytes:
-            call("cuMemsetD8Async", address + scratch_bytes, 0, zeroed_bytes, stream)
-        return address, address + scratch_bytes
+            self._tensor = torch.empty(scratch_bytes, dtype=torch.uint8, device=where)
+            return int(self._tensor.data_ptr()), zeroed
+        address = int(call("cuMemAllocAsync", scratch_bytes, stream))
+        self._node = address, stream
+        return address, zeroed
 
     def done(self) -> None:
         """Say that the launches have been made: what the graph does next may use the memory."""

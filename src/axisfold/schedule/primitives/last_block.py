@@ -34,7 +34,6 @@ def last_block(schedule: Schedule, stage: Stage, producer: Stage | None = None) 
 
         launch (blockIdx.x < 64) {
           BF[blockIdx.x] = …
-          @fence()
           last[0] = @ticket(tickets[0], 64)
           if last[0] { B = sum of BF }
         }

@@ -62,8 +62,8 @@ def stop(schedule: Schedule, stage: Stage, axis: Axis, whole: Stage | None = Non
        reads it (S314).
     6. With ``whole``, the stage is not computed inside another, and none of its axes is bound
        (S315): all parts are computed by threads that see each other's memory.
-    7. No data loop of more than one round lies inside the loop (S316), where several elements are
-       folded at a time.
+    7. Data loops inside the loop have constant extents, of at most 16 rounds together (S316): the
+       loop ends once all these elements are absorbing.  With ``whole`` there are none.
     8. No threads fold a part of the element each, or compute anything together inside the loop
        (S317): they would leave it in different rounds.
 
