@@ -28,8 +28,8 @@ TILE: Final = 256
 
 
 def _width(graph: Graph, target: Target) -> int:
-    """Return how many elements fill a vector register, by the widest tensor that they need."""
-    tensors = [t for parts in graph.inputs for t in parts] + [*graph.shares, *graph.results]
+    """Return how many elements fill a vector register, by the widest tensor of their shape."""
+    tensors = [*(t for parts in graph.inputs for t in parts), *graph.results]
     return max(target.vector_bytes // max(t.dtype.itemsize for t in tensors), 1)
 
 
@@ -104,6 +104,7 @@ def _then_elements(fold: Scheduler) -> Scheduler:
 
 
 _AT_EACH: Final = {
+    "row_of_passes": _tiled_row,
     "tiled_row": _tiled_row,
     "row": _row,
     "shallow_column": _column,
