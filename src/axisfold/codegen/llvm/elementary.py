@@ -75,10 +75,10 @@ def _reduced(f: Lanes, x: str, shifted: str) -> tuple[str, str, str, str]:
 
 
 def _exp_nonpositive(f: Lanes, x: str) -> str:
-    """e**x as :func:`_exp` has it, 2**lift · 2**n · (2**-lift + 2**-lift (r + r² P(r))).
+    """e**x as :func:`_exp` has it, 2**lift · 2**n · (2**-lift + 2**-lift (high + small)).
 
     For x <= 0, and so n <= 0, n + lift is the exponent of a normal number, and the one product with
-    it rounds subnormal results.  r is rounded, to 1/4 of the last place as the inner parenthesis.
+    it rounds subnormal results.
     """
     c = _COEFFICIENTS[f.dtype.bits]
     x = f.clamped(x, _REACH[f.dtype.bits][0])
@@ -86,9 +86,11 @@ def _exp_nonpositive(f: Lanes, x: str) -> str:
     shifter = f.shifter + f.bias + lift
     shifted = f.muladd(x, f.const(c.per_ln2), f.const(shifter))
     n = f.sub(shifted, f.const(shifter))
-    r = f.muladd(n, f.const(-c.ln2[1]), f.muladd(n, f.const(-c.ln2[0]), x))
+    high = f.muladd(n, f.const(-c.ln2[0]), x)
+    low = f.mul(n, f.const(-c.ln2[1]))
+    r = f.add(high, low)
     square = f.mul(r, r)
-    part = f.muladd(f.by_pairs(r, square, c.exp), square, r)
+    part = f.add(high, f.muladd(f.by_pairs(r, square, c.exp), square, low))
     unit = f.const(2.0**-lift)
     power = f.of_bits(f.integer("shl", f.bits(shifted), f.mantissa_bits))
     return f.mul(f.muladd(part, unit, unit), power)
