@@ -116,7 +116,11 @@ def whole_graph(composer: Composer) -> Graph:
         )
         made.append(make_compute(f"tile{number}", tuple(kept), body).outputs)
     kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
-    mapping = _Whole(composer, [a.var for a in kept]).known(inputs, made, index)
+    whole = _Whole(composer, [a.var for a in kept])
+    mapping = whole.known(inputs, made, index)
+    for variable, _ in traced.tile_heads:  # no loop is around: an empty fold has no first element
+        nothing = build.const(0, variable.dtype)
+        mapping[variable] = build.if_then_else(whole.count > 0, mapping[variable], nothing)
     values = [substitute(e, mapping) for e in traced.tile_state]
     state = make_compute("state", tuple(kept), values)
     return composer.finished(inputs, index, state, made)

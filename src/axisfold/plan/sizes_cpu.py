@@ -16,7 +16,7 @@ LONG_ROW: Final = 1 << 18
 # these places are apart: much farther, and they are in each other's way in caches and in memory.
 ROW_STREAMS: Final = 8
 MANY_ROWS: Final = 1 << 10
-STREAM_BYTES: Final = 1 << 16
+APART: Final = 1 << 16
 # Blocks of such rows that there are at least.
 FEWEST_BLOCKS: Final = 16
 # Up to here rows are folded by a short loop around each vector of columns.
@@ -96,7 +96,7 @@ def with_streams(problem: Problem) -> tuple[Problem, Problem | None] | None:
     (rows,) = problem.kept
     if rows.extent < MANY_ROWS:
         return None
-    most = STREAM_BYTES // max(*(abs(s) for s in rows.strides), 1)
+    most = APART // max(*(abs(s) for s in rows.strides), 1)
     most = max(min(most, MANY_ROWS, rows.extent // (ROW_STREAMS * FEWEST_BLOCKS)), 1)
     even = (n for n in range(most, most // 2, -1) if rows.extent % (ROW_STREAMS * n) == 0)
     run = next(even, most)
