@@ -46,6 +46,9 @@ def _arguments(given: list[str]) -> argparse.Namespace:
 def main(given: list[str]) -> int:
     """Measure and print; the status is 1 if a value of axisfold's is wrong."""
     options = _arguments(given)
+    for path in (options.json, options.markdown, options.svg):
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)  # now: measuring takes minutes
     if options.what == "gpu":
         return _gpu(options, given)
     prepare(options.threads)

@@ -69,8 +69,9 @@ def measure(
     rivals: dict[str, Callable[[], Any]] = {}
     if function is not None:
         rivals[OURS] = lambda: function(*arrays, case.axis)
+    has_gaps = any(span(a)[1] > a.nbytes for a in arrays)
     for name, peer in peers.items():
-        if case.op in peer.operations:
+        if case.op in peer.operations and (peer.keeps_views or not has_gaps):
             taken = [peer.take(a) for a in arrays]
             operation = peer.operations[case.op]
             rivals[name] = lambda f=operation, t=taken: f(*t, case.axis)

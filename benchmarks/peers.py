@@ -28,10 +28,13 @@ class Peer:
         From a NumPy array to the library's own, without a copy where it can.
     operations
         By name: ``f(*arrays, axis)``.
+    keeps_views
+        Whether a view with gaps stays one: else a copy without them would be measured.
     """
 
     take: Callable[[np.ndarray], Any]
     operations: Mapping[str, Operation]
+    keeps_views: bool = True
 
 
 def _along(function: Any) -> Operation:
@@ -161,6 +164,7 @@ def _jax(threads: int) -> Peer:
             "logsumexp": jit(nn.logsumexp),
             "softmax": jit(nn.softmax),
         },
+        keeps_views=False,
     )
 
 
