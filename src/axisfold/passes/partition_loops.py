@@ -12,7 +12,7 @@ from axisfold.analysis.bounds import Bounds, symbolic_bounds
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
-from axisfold.ir.expr import Compare, Expr, Var
+from axisfold.ir.expr import Compare, Expr, Node, Var
 from axisfold.ir.stmt import (
     Allocate,
     AllReduce,
@@ -30,8 +30,9 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import rewrite, uses
+from axisfold.ir.walk import post_order, rewrite, uses
 from axisfold.passes.copying import renamed_loops
+from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.threads import has_meeting, is_block_tag
 
@@ -120,7 +121,7 @@ class _Partition(StmtRewriter):
         rest = last - first
         is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
         kind: LoopKind = "rolled" if is_short or loop.kind == "serial" else loop.kind
-        body = loop.body if self._is_small(loop.body) else _rolled(loop.body)
+        body = loop.body if self._is_small(loop.body) else self._rolled(loop.body)
         if not self.is_launched and len(set(edges.values())) == 1:
             conditions = {g.condition for g in guards if _by_lane(g)}
             body = _in_part(body, conditions & ending & edges.keys())
@@ -144,11 +145,24 @@ class _Partition(StmtRewriter):
         return _guards(loop.body, _Found(build.TRUE, inside, moving))
 
     def _is_small(self, body: Stmt) -> bool:
-        """Return whether a tail stays as it is.
-
-        On a CPU accumulators that are indexed by constants only can live in registers.
-        """
+        """Return whether a tail stays as it is."""
         return not self.is_launched and _stores(body) <= MAX_TAIL_STORES
+
+    def _rolled(self, body: Stmt) -> Stmt:
+        """Return a tail's body with its loops rolled: it runs once, and code has a price.
+
+        On a CPU only accumulators that are indexed by constants live in registers, in the interior
+        too: loops that count those which the interior shares stay as they are.
+        """
+        own = {n.buffer for n in post_order(body) if isinstance(n, Allocate)}
+
+        def rule(node: Node) -> Node:
+            if not isinstance(node, For) or node.kind not in ("serial", "unrolled"):
+                return node
+            is_shared = not self.is_launched and node.kind == "unrolled" and counts(node, own)
+            return node if is_shared else replace(node, kind="rolled")
+
+        return rewrite(body, rule)
 
     def _may_copy(self, body: Stmt) -> bool:
         copies = 2 * self.copies
@@ -289,14 +303,6 @@ def _covers(stmt: Stmt, guards: set[Expr]) -> bool:
             return all(_covers(part, guards) for part in stmt.body)
         case Store() | AllReduce() | Shuffle() | Barrier() | Ticket():
             return False
-
-
-def _rolled(stmt: Stmt) -> Stmt:
-    """Return a tail's body with its loops rolled: it runs once, and code has a price."""
-    kinds = ("serial", "unrolled")
-    return rewrite(
-        stmt, lambda n: replace(n, kind="rolled") if isinstance(n, For) and n.kind in kinds else n
-    )
 
 
 def _by_lane(found: _Found) -> bool:

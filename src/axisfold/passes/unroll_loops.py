@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Final
 
 from axisfold.ir import build
-from axisfold.ir.expr import Load
 from axisfold.ir.stmt import For, Kernel, Stmt, Store
-from axisfold.ir.walk import post_order, uses
+from axisfold.ir.walk import post_order
 from axisfold.passes.copying import written_out
+from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter
 
 MAX_STORES: Final = 4096
@@ -35,7 +35,7 @@ class _Unroller(StmtRewriter):
             finally:
                 self.is_rest = outer
         extent = build.as_int(loop.extent)
-        is_needless = self.is_rest and not _counts_registers(loop)
+        is_needless = self.is_rest and not counts(loop)
         if extent is None or loop.stop is not None or is_needless:
             serial = For(loop.var, loop.min, loop.extent, "serial", loop.body, loop.stop)
             return super().visit_for(serial)
@@ -44,9 +44,3 @@ class _Unroller(StmtRewriter):
         if extent * stores > MAX_STORES:
             return For(loop.var, loop.min, loop.extent, "serial", body)
         return build.seq(*written_out(body, loop.var, (loop.min + n for n in range(extent))))
-
-
-def _counts_registers(loop: For) -> bool:
-    """Return whether private memory is indexed by the variable of a loop."""
-    accesses = (n for n in post_order(loop.body) if isinstance(n, (Load, Store)))
-    return any(a.buffer.scope == "local" and uses(a.index, {loop.var}) for a in accesses)

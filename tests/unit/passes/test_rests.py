@@ -8,6 +8,7 @@ import pytest
 from te_support.interpreter import Interpreter, Memory
 from te_support.kernels import buffer, index, kernel
 
+import axisfold
 from axisfold import te
 from axisfold.build import build, lower
 from axisfold.ir import build as ir
@@ -16,9 +17,11 @@ from axisfold.ir.stmt import Allocate, For, If, Seq, Store
 from axisfold.ir.walk import post_order, rewrite, uses
 from axisfold.passes.partition_loops import partition_loops
 from axisfold.passes.pipelines import device
-from axisfold.passes.rewriter import with_body
+from axisfold.passes.registers import counts
+from axisfold.passes.rewriter import substatements, with_body
 from axisfold.passes.simplify_program import simplify_program
 from axisfold.passes.unroll_loops import unroll_loops
+from axisfold.plan import planner
 
 TILE = 64
 
@@ -83,6 +86,28 @@ def test_rows_of_a_rest_stay_a_loop():
     out = np.full(37, np.nan, np.float32)
     build(s, [X, R])(x, out)
     np.testing.assert_allclose(out, x.sum(axis=0, dtype=np.float64), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["norm", "sum", "nanmean", "var", "argmax", "logsumexp"])
+def test_states_that_a_rest_shares_with_the_interior_stay_in_registers(name):
+    getattr(axisfold, name)(np.ones((2048, 9), np.float32)[:, :8], axis=1)
+    plans = [p for p in planner._plans.values() if p.target.kind == "llvm"]
+    shared = [a for p in plans for a in _allocated(p.compiled.device.body) if a.buffer.is_on_stack]
+    assert shared
+    for allocation in shared:
+        nodes = post_order(allocation.body)
+        for loop in (n for n in nodes if isinstance(n, For) and n.kind == "rolled"):
+            others = {n.buffer for n in post_order(loop.body) if isinstance(n, (Load, Store))}
+            assert not counts(loop, others - {allocation.buffer}), loop.var.name
+
+
+def _allocated(stmt):
+    """Yield the allocations that no rest is around."""
+    if isinstance(stmt, Allocate):
+        yield stmt
+    if not (isinstance(stmt, For) and stmt.kind == "rolled"):
+        for part in substatements(stmt):
+            yield from _allocated(part)
 
 
 def _all_unrolled(program):
