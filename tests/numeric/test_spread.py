@@ -109,13 +109,66 @@ def rules(monkeypatch):
     ("shape", "axis", "rule"),
     [
         ((9, 70), 1, "row_of_passes_elements"),
-        ((40, 70), 0, "column_elements"),
         ((9, 70), None, "tiled_row_then_elements"),
+        ((600, 33), 0, "column_parts_then_elements"),
     ],
 )
 def test_rules(rules, shape, axis, rule):
     af.softmax(np.ones(shape, "f4"), axis)
     assert rules == [rule]
+
+
+# Runs of 16 rows, lanes and tiles of 2048 columns, each with a tail.
+COLUMNS = [
+    ("float32", (40, 70), 0, "column_of_passes_then_elements"),
+    ("float32", (333, 2051), 0, "column_of_passes_then_elements"),
+    ("float16", (49, 2049), 0, "column_of_passes_then_elements"),
+    ("float64", (35, 67), 0, "column_of_passes_then_elements"),
+    ("float32", (6, 2300), 0, "column_of_passes_elements"),
+    ("float32", (5, 37, 29), 1, "column_of_passes_elements"),
+    ("float64", (3, 17, 9), 1, "column_of_passes_elements"),
+    ("float32", (20, 3), 0, "column_of_passes_then_elements"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "shape", "axis", "rule"), COLUMNS)
+def test_columns(rules, dtype, shape, axis, rule):
+    x = (np.random.default_rng(4).standard_normal(shape) * 20).astype(dtype)
+    columns = np.moveaxis(x, axis, 0)
+    columns[..., 0] = -INF
+    columns[len(columns) // 2, ..., 1], columns[-1, ..., 2] = NAN, INF
+    if shape[-1] > 3:
+        columns[:3, ..., -1] = columns[0, ..., -1]  # equal elements
+    for name in NAMES if dtype == "float32" else NAMES[:1]:
+        out = np.full(shape, 7, dtype)
+        getattr(af, name)(x, axis, out=out)
+        agree(name, out, x, axis)
+    assert set(rules) == {rule}
+
+
+@pytest.mark.parametrize("shape", [(40, 1), (40, 2), (40, 3), (1, 70), (0, 70), (40, 0), (17, 64)])
+def test_few_columns_and_few_rows(shape):
+    x = np.random.default_rng(4).standard_normal(shape).astype("f4")
+    for name in NAMES:
+        out = np.full(shape, NAN, "f4")
+        assert getattr(af, name)(x, 0, out=out) is out
+        agree(name, out, x, 0)
+
+
+def test_columns_with_gaps_and_a_mask(rules):
+    x = np.random.default_rng(4).standard_normal((90, 150)).astype("f4")[::2, :75]
+    mask = np.random.default_rng(5).random(x.shape) < 0.7
+    mask[0] = True
+    mask[:, 9] = False
+    out = np.full((45, 150), 7, "f4")[:, ::2]
+    af.softmax(x, 0, out=out)
+    agree("softmax", out, x, 0)
+    assert rules == ["column_of_passes_then_elements"]
+    given = np.where(mask, x, -INF).astype("f4")
+    result = af.softmax(x, 0, where=mask)
+    assert (result[~mask] == 0).all()
+    seen = np.arange(75) != 9
+    agree("softmax", result[:, seen], given[:, seen], 0)
 
 
 ROWS = (

@@ -17,8 +17,9 @@ from axisfold.tensor.trace import Traced
 
 # States of a tile of columns: they stay in the second-level cache while rows stream past.
 TILE_BYTES: Final = 1 << 16
-# Columns that a pass over a few rows takes at a time.
+# Columns that a pass over a few rows takes at a time, and where all passes have them in registers.
 PASS_COLUMNS: Final = 4096
+NEAR_COLUMNS: Final = 2048
 # Parts that the rows are cut into where there are too few tiles for all threads.
 PARTS: Final = 16
 
@@ -136,10 +137,25 @@ def tiled_column(
 
 
 def column_of_passes(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, pass_columns: int = PASS_COLUMNS
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, pass_columns: int = NEAR_COLUMNS
 ) -> None:
     """A vector of columns and a few rows at a time: all passes take them from registers."""
     state, vector = _columns_of_runs(s, graph, traced, target, pass_columns)
+    _passes_at(s, graph, traced, target, state, vector)
+
+
+def fold_columns(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, parent: Stage, tile: Axis
+) -> None:
+    """Fold a tile of columns inside of a loop: a vector of them and a few rows at a time."""
+    s[graph.state[0]].compute_at(parent, tile)
+    state, vector = _merge_runs(s, graph, traced, target)
+    _passes_at(s, graph, traced, target, state, vector)
+
+
+def _passes_at(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage, vector: Axis
+) -> None:
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
     for tensors, part, tile_pass in reversed(list(passes)):
         for tensor in [tensors[0], *([part] if part is not None else [])]:
@@ -160,12 +176,17 @@ def _columns_of_runs(
     s: Schedule, graph: Graph, traced: Traced, target: Target, columns: int
 ) -> tuple[Stage, Axis]:
     """Merge runs into the states of a tile of columns; return their stage and loop of vectors."""
-    result, state = s[graph.results[0]], s[graph.state[0]]
-    passes = [pass_lanes(p, target) for p in traced.tile_passes]
+    result = s[graph.results[0]]
     *others, last = result.op.axis
-    width = lanes(traced.combiner, target)
-    outer = _by_vectors(result, last, columns, width)
-    state.compute_at(result, share(result, [*others, outer]))
+    outer = _by_vectors(result, last, columns, lanes(traced.combiner, target))
+    s[graph.state[0]].compute_at(result, share(result, [*others, outer]))
+    return _merge_runs(s, graph, traced, target)
+
+
+def _merge_runs(s: Schedule, graph: Graph, traced: Traced, target: Target) -> tuple[Stage, Axis]:
+    """Merge runs into states by vectors of columns; return the stage of these and that loop."""
+    state, width = s[graph.state[0]], lanes(traced.combiner, target)
+    passes = [pass_lanes(p, target) for p in traced.tile_passes]
     vector, rest = state.split(state.op.axis[-1], factor=max(width, *passes))
     part, lane = state.split(rest, factor=width)
     state.reorder(*state.op.reduce_axis, vector, part, lane)

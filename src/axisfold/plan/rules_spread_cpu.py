@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from axisfold.plan import rules_cpu as folds
-from axisfold.plan.compose import Graph
+from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.plan.rule import Scheduler
+from axisfold.plan.rules_cpu_columns import fold_columns
 from axisfold.plan.rules_cpu_rows import fold_runs
 from axisfold.plan.schedules_cpu import STREAMS, accumulators, fold_by_lanes, lanes, share
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
@@ -23,8 +24,9 @@ from axisfold.tensor.trace import Traced
 
 # Elements that a thread computes before it takes others, where threads share a whole fold.
 CHUNK: Final = 1 << 14
-# Columns that are folded side by side: few, so that a tile of many rows stays in cache.
-TILE: Final = 256
+# Columns that are folded side by side: a few rows of them stay in cache, and a part of a row is
+# long enough to be read as fast as a whole one.
+TILE: Final = 2048
 
 
 def _width(graph: Graph, target: Target) -> int:
@@ -62,9 +64,12 @@ def _by_lanes(s: Schedule, graph: Graph, target: Target) -> None:
     result.vectorize(lane)
 
 
-def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
-    """Fold a tile of columns, then compute its elements row by row."""
-    result, shared, state = s[graph.results[0]], s[graph.shares[0]], s[graph.state[0]]
+def _tiles_of_columns(s: Schedule, graph: Graph, target: Target) -> Axis:
+    """Compute the elements of a tile of columns row by row, and before them what they share.
+
+    Return the loop over tiles, which threads share.
+    """
+    result, shared = s[graph.results[0]], s[graph.shares[0]]
     kept, folded = result_axes(s, graph)
     width = _width(graph, target)
     tile, column = result.split(kept[-1], factor=TILE // width * width)
@@ -75,13 +80,25 @@ def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     shared.compute_at(result, loop)
     _, lane = shared.split(shared.op.axis[-1], factor=width)
     shared.vectorize(lane)
-    state.compute_at(result, loop)
+    return loop
+
+
+def _column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Fold a tile of columns, then compute its elements row by row."""
+    state = s[graph.state[0]]
+    state.compute_at(s[graph.results[0]], _tiles_of_columns(s, graph, target))
     vector, lane = state.split(state.op.axis[-1], factor=lanes(traced.combiner, target))
     *others, last = state.op.reduce_axis
     rows, row = state.split(last, factor=STREAMS)
     state.reorder(*others, rows, vector, row, lane)
     state.unroll(row)
     state.vectorize(lane)
+
+
+def _column_of_passes(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Fold a tile of columns by runs of a few rows, then compute its elements row by row."""
+    tile = _tiles_of_columns(s, graph, target)
+    fold_columns(s, graph, traced, target, s[graph.results[0]], tile)
 
 
 def _general(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -95,18 +112,36 @@ def _then_elements(fold: Scheduler) -> Scheduler:
     def schedule(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
         fold(s, fold_of(graph), traced, target)
         result = s[graph.results[0]]
-        _, rest = result.split(result.op.axis[-1], factor=CHUNK)
-        _, lane = result.split(rest, factor=_width(graph, target))
+        kept, folded = result_axes(s, graph)
+        width = _width(graph, target)
+        if graph.layout is not None and _has_full_lanes(graph.layout):
+            vector, lane = result.split(kept[-1], factor=width)
+            result.reorder(*kept[:-1], *folded, vector, lane)
+            share(result, [*kept[:-1], *folded])
+        else:
+            _, rest = result.split(result.op.axis[-1], factor=CHUNK)
+            _, lane = result.split(rest, factor=width)
+            share(result, result.leaf_axes[:1])
         result.vectorize(lane)
-        share(result, result.leaf_axes[:1])
 
     return schedule
+
+
+def _has_full_lanes(layout: LayoutClass) -> bool:
+    """Return whether elements of a row fill vectors: lanes then stand for columns."""
+    return layout.inner_kind == "kept" and layout.outputs != "thin"
+
+
+def _are_near(layout: LayoutClass) -> bool:
+    """Return whether elements are in cache after their fold: those of many rows are not."""
+    return layout.inner_kind == "reduced" or layout.run == "shallow" or layout.kept > 1
 
 
 _AT_EACH: Final = {
     "row_of_passes": _tiled_row,
     "tiled_row": _tiled_row,
     "row": _row,
+    "column_of_passes": _column_of_passes,
     "shallow_column": _column,
     "column": _column,
     "general": _general,
@@ -114,5 +149,8 @@ _AT_EACH: Final = {
 _FOR_ONE: Final = ("long_row", "full", "column_parts")
 
 RULES: Final = spread_rules(
-    [rule for rule in folds.RULES if rule.name in (*_AT_EACH, *_FOR_ONE)], _AT_EACH, _then_elements
+    [rule for rule in folds.RULES if rule.name in (*_AT_EACH, *_FOR_ONE)],
+    _AT_EACH,
+    _then_elements,
+    _are_near,
 )

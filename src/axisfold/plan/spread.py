@@ -30,6 +30,7 @@ def spread_rules(
     folds: Sequence[Rule],
     at_each: Mapping[str, Scheduler],
     then_elements: Callable[[Scheduler], Scheduler],
+    are_near: Callable[[LayoutClass], bool] = lambda layout: True,
 ) -> tuple[Rule, ...]:
     """Return the rules for the layout classes of the rules of folds, in their order.
 
@@ -42,6 +43,8 @@ def spread_rules(
         each tile of folds, beside it; not for a single fold.
     then_elements
         From the schedule of folds to one that computes all elements after all folds.
+    are_near
+        Whether the elements of each fold, or of each tile of folds, are in cache after it.
     """
     rules: list[Rule] = []
     for fold in folds:
@@ -50,7 +53,7 @@ def spread_rules(
                 replace(
                     fold,
                     name=f"{fold.name}_elements",
-                    applies=_with_kept_axes(fold),
+                    applies=_at_each(fold, are_near),
                     reason=f"{fold.reason}; the elements of each fold are computed right after it, "
                     "while they are in cache",
                     schedule=at_each[fold.name],
@@ -61,8 +64,8 @@ def spread_rules(
             replace(
                 fold,
                 name=f"{fold.name}_then_elements",
-                reason=f"{fold.reason}; all elements are computed after that, because too few "
-                "folds are shared by all threads",
+                reason=f"{fold.reason}; all elements are computed after that, in the order of "
+                "memory, because they are not in cache or too few folds are shared by all threads",
                 schedule=then_elements(fold.schedule),
                 parameters={},
             )
@@ -70,5 +73,9 @@ def spread_rules(
     return tuple(rules)
 
 
-def _with_kept_axes(fold: Rule) -> Callable[[LayoutClass, Traced], bool]:
-    return lambda layout, traced: layout.kept > 0 and fold.applies(layout, traced)
+def _at_each(
+    fold: Rule, are_near: Callable[[LayoutClass], bool]
+) -> Callable[[LayoutClass, Traced], bool]:
+    return lambda layout, traced: (
+        layout.kept > 0 and are_near(layout) and fold.applies(layout, traced)
+    )

@@ -134,7 +134,16 @@ def softmax(empty: str = "nan") -> Reducer:
         # As inf / inf, for all elements beside an infinite one.
         total = te.select(a.m.equal(_INF), math.nan, total)
         m = _origin(a, empty)
-        return {"m": m, "total": total, "log": m + te.log(total)}
+        log = m + te.log(total)
+        near = te.cast(FLOAT32, log)
+        return {
+            "m": m,
+            "total": total,
+            "near": near,
+            "rest": te.cast(FLOAT32, log - near),
+            "origin": te.cast(FLOAT32, m),
+            "inverse": te.cast(FLOAT32, 1.0 / total),
+        }
 
     return _reducer("softmax", _tile_of_all, finalize, _share)
 
@@ -142,11 +151,10 @@ def softmax(empty: str = "nan") -> Reducer:
 def _share(x: Any, r: Any) -> Any:
     x = build.as_expr(x)
     if x.dtype.is_half:
-        return _plain(x, te.cast(FLOAT32, r.m)) * te.cast(FLOAT32, 1.0 / r.total)
+        return _plain(x, r.origin) * r.inverse
     if x.dtype == FLOAT32:  # the quotient as one exponential, which rounds less often
-        near = te.cast(FLOAT32, r.log)
-        difference, rest = two_sum(x, near * -1.0)
-        rest = te.select(rest.equal(rest), rest, 0.0) - te.cast(FLOAT32, r.log - near)
+        difference, rest = two_sum(x, r.near * -1.0)
+        rest = te.select(rest.equal(rest), rest, 0.0) - r.rest
         power = te.exp_nonpositive(difference)
         return power + power * rest
     wide = te.cast(FLOAT64, x)
