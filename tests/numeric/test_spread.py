@@ -269,6 +269,24 @@ def test_reducers_with_spread(dtype, axis):
         np.testing.assert_allclose(af.fold(x, UNIT, axis), want, rtol=tolerance * 10)
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis", "rule"),
+    [
+        ((41, 2051), 0, "column_then_elements"),
+        ((7, 2051), 0, "shallow_column_elements"),
+        ((3, 41, 70), 1, "column_elements"),
+        ((600, 70), 0, "column_then_elements"),
+        ((50_000, 70), 0, "column_parts_then_elements"),
+    ],
+)
+def test_columns_of_reducers_without_tiles(rules, shape, axis, rule):
+    x = np.random.default_rng(6).standard_normal(shape).astype("f4")
+    wide = x.astype("f8")
+    want = wide - wide.mean(axis=axis, keepdims=True)
+    np.testing.assert_allclose(af.fold(x, CENTER, axis), want, rtol=1e-6, atol=1e-6)
+    assert rules == [rule]
+
+
 def test_spread_over_several_inputs_with_names_and_index():
     """A regression line through the points of each row, and how far each point is from it."""
     names = ("x", "y", "xx", "xy")
@@ -321,3 +339,5 @@ def test_an_ordered_reducer_with_spread():
     for array in (x, np.asfortranarray(x)):
         result = af.fold(array, first, axis=(0, 2))
         np.testing.assert_array_equal(result, x - x[:1, :, :1])
+    x = np.arange(40 * 70).reshape(40, 70) ** 2
+    np.testing.assert_array_equal(af.fold(x, first, axis=0), x - x[:1])
