@@ -72,6 +72,8 @@ ARRAYS = [
     (normal(2, 300_001), 1, "tiled_long_row"),
     (normal(30_001), 0, "tiled_long_row"),
     (normal(601, 70), 0, "column_of_passes"),
+    (normal(19, 8197), 0, "column_of_passes"),
+    (normal(19, 4099), 0, "column_of_passes"),
     (steep(2011).T.copy().repeat(30, axis=1), 0, "column_of_passes"),
     (normal(401, 70, dtype="f8"), 0, "column_of_passes"),
 ]

@@ -17,9 +17,9 @@ from axisfold.tensor.trace import Traced
 
 # States of a tile of columns: they stay in the second-level cache while rows stream past.
 TILE_BYTES: Final = 1 << 16
-# Columns that a pass over a few rows takes at a time, and where all passes have them in registers.
+# Columns that a pass over a few rows takes at a time; fewer where threads would be left without.
 PASS_COLUMNS: Final = 4096
-NEAR_COLUMNS: Final = 2048
+SHARED_COLUMNS: Final = 2048
 # Parts that the rows are cut into where there are too few tiles for all threads.
 PARTS: Final = 16
 
@@ -137,9 +137,17 @@ def tiled_column(
 
 
 def column_of_passes(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, pass_columns: int = NEAR_COLUMNS
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    *,
+    pass_columns: int | None = None,
 ) -> None:
     """A vector of columns and a few rows at a time: all passes take them from registers."""
+    if pass_columns is None:
+        is_wide = graph.layout is not None and graph.layout.outputs == "wide"
+        pass_columns = PASS_COLUMNS if is_wide else SHARED_COLUMNS
     state, vector = _columns_of_runs(s, graph, traced, target, pass_columns)
     _passes_at(s, graph, traced, target, state, vector)
 
