@@ -26,6 +26,8 @@ STEP: Final = 64
 # state has several fields, or a row fills no vector of states and is no multiple of WHOLE elements.
 STRIDED: Final = 8
 WHOLE: Final = 4
+# Rows whose lanes change places with each other, at most: their vectors live in registers.
+TURNED: Final = 16
 
 
 def few_columns(
@@ -91,7 +93,7 @@ def short_rows(
     """
     assert graph.layout is not None  # noqa: S101  (the composer says it)
     result, state = s[graph.results[0]], s[graph.state[0]]
-    length, few = graph.layout.width, lanes(traced.combiner, target)
+    length, few = graph.layout.width, min(lanes(traced.combiner, target), TURNED)
     is_part = length < few and length % WHOLE != 0
     is_strided = length <= STRIDED and (is_part or len(traced.combiner.lhs) > 1)
     if is_strided:
