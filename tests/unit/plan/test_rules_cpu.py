@@ -111,7 +111,7 @@ CASES = [
     ("any", numbers(6555, 5, dtype="bool"), 1, "short_row"),
     ("any", numbers(1031, 63, dtype="bool"), 1, "short_row"),
     ("max", numbers(1025, 64, dtype="int8"), 1, "short_row"),
-    ("all", with_nans(1033, 31), 1, "short_row"),
+    ("all", with_nans(1061, 31), 1, "short_row"),
     ("sum", numbers(57, 2 * 40, 9)[:, ::2][:, :40], (0, 2), "row"),
     ("sum", numbers(11, 509, 6), (0, 2), "short_row"),
     ("sum", numbers(11_003, 3), 0, "few_columns"),
