@@ -10,6 +10,7 @@ from te_support.kernels import buffer, index, kernel
 
 import axisfold
 from axisfold import te
+from axisfold.api import launches
 from axisfold.build import build, lower
 from axisfold.ir import build as ir
 from axisfold.ir.expr import Compare, Load, Var
@@ -89,7 +90,9 @@ def test_rows_of_a_rest_stay_a_loop():
 
 
 @pytest.mark.parametrize("name", ["norm", "sum", "nanmean", "var", "argmax", "logsumexp"])
-def test_states_that_a_rest_shares_with_the_interior_stay_in_registers(name):
+def test_states_that_a_rest_shares_with_the_interior_stay_in_registers(name, monkeypatch):
+    monkeypatch.setattr(planner, "_plans", {})
+    launches.forget()
     getattr(axisfold, name)(np.ones((2048, 9), np.float32)[:, :8], axis=1)
     plans = [p for p in planner._plans.values() if p.target.kind == "llvm"]
     shared = [a for p in plans for a in _allocated(p.compiled.device.body) if a.buffer.is_on_stack]
