@@ -188,9 +188,14 @@ def classify(
     if dear and kind == "kept":
         lanes = min(lanes, DEAR_LANES)
     if kind == "reduced":
-        has_waves = not (traced.is_spread or is_dear(traced))
+        # The parts of an element lie side by side: what one load brings into the first-level cache
+        # must be there when the next part is loaded.
+        has_parts = any(len(parts) > 1 for parts in traced.elements)
+        has_waves = not (traced.is_spread or is_dear(traced) or has_parts)
         waves = (FEW_ROWS_WAVES, MANY_ROWS_WAVES) if has_waves else (1, 1)
         found = _row(problem, lanes, outputs, folded, wave, waves)
+        if has_parts and found.form in ("row", "row_split"):
+            found = replace(found, steps=UNROLL)
         if traced.is_spread and found.parts == 1:
             return _spread_row(problem, found, inputs, target) if has_tiles else found
     elif _is_narrow(problem, lanes, inputs):
