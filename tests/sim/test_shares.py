@@ -36,6 +36,12 @@ def test_few_rows_are_shared_by_several_waves(name):
     assert gpu.parts == (3 if name == "var" else 9)
 
 
+def test_elements_of_several_parts_have_one_wave_and_few_loads():
+    found, gpu = check("sum", elements((2, 19_003), "complex64", "sum"), 1)
+    assert (found, gpu.steps) == ("row_split", sizes_gpu.UNROLL)
+    assert gpu.parts == 3
+
+
 @pytest.mark.parametrize(("outputs", "parts"), [(17, 2), (40, 1)])
 def test_many_rows_are_shared_by_more(outputs, parts):
     _, gpu = check("sum", elements((outputs, 5001), "float32", "sum"), 1)

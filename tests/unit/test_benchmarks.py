@@ -13,7 +13,7 @@ def test_a_few_cases_run_and_are_right(tmp_path):
         [
             sys.executable, "-m", "benchmarks", "cpu", "--only", "^(sum f32|argmax|any)",
             "--peers", "numpy", "--scale", "0.004", "--repeats", "1", "--group", "memory",
-            "--json", str(tmp_path / "f.json"), "--svg", str(tmp_path / "f.svg"),
+            "--json", str(tmp_path / "new" / "f.json"), "--svg", str(tmp_path / "f.svg"),
         ],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -203,3 +203,12 @@ def test_a_divisor_of_unknown_sign_is_refused():
 def test_bounds_over_a_variable_without_domain_are_refused():
     with pytest.raises(UnsupportedError, match="no domain is known for free"):
         symbolic_bounds(free + 1, ENV, {free})
+
+
+def test_the_same_environment_is_asked_again():
+    outside, here = Bounds(), Var("here")
+    inside = outside.extended(here, 0, 4)
+    assert outside.extended(here, 0, const(4)) is inside
+    for other in (outside.extended(here, 0, 8), outside.extended(here, 1, 4)):
+        assert other is not inside
+        assert other[here] != inside[here]

@@ -11,17 +11,32 @@ from collections.abc import Mapping
 from typing import Final
 
 from axisfold.analysis.domains import Bounds
+from axisfold.analysis.evaluate import evaluate
 from axisfold.analysis.linear import Linear, factors_of
-from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
+from axisfold.ir.expr import Binary, Cast, Const, Expr, Node, Var
+from axisfold.ir.walk import post_order
 
 # Sizes at which forms are tried, and whether loops stand at their last round.
 _POINTS: Final = ((1, True), (1_000_003, True), (1_000_003, False))
-# Expressions that are deeper than this are left to proofs.
-_DEPTH: Final = 60
+# Shifts are left to proofs, since the numbers they make have no bound.
+_OPERATIONS: Final = frozenset({"add", "sub", "mul", "min", "max", "floordiv", "floormod"})
 
 
 class _Unknown(Exception):
     """An expression that is no arithmetic of indices."""
+
+
+class _Point(dict[Var, int]):
+    """Values of variables; sizes that have none of their own are all alike."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def __missing__(self, var: Var) -> int:
+        if var.is_size:
+            return self.size
+        raise _Unknown
 
 
 def is_refuted(form: Linear, env: Bounds) -> bool:
@@ -32,7 +47,7 @@ def is_refuted(form: Linear, env: Bounds) -> bool:
 def _is_negative_at(form: Linear, env: Bounds, size: int, is_last: bool) -> bool:
     try:
         point = _point(env, size, is_last)
-        return point is not None and _total(form, point, size) < 0
+        return point is not None and _total(form, point) < 0
     except _Unknown:
         return False
 
@@ -48,10 +63,10 @@ def _point(env: Bounds, size: int, is_last: bool) -> Mapping[Var, int] | None:
 
 
 def _found_point(env: Bounds, size: int, is_last: bool) -> Mapping[Var, int] | None:
-    point: dict[Var, int] = {}
+    point = _Point(size)
     for var, domain in env.items():
-        low = _value(domain.min, point, size, 0)
-        last = low + _value(domain.extent, point, size, 0) - 1
+        low = _value(domain.min, point)
+        last = low + _value(domain.extent, point) - 1
         if last < low:
             return None
         if var.is_size:
@@ -61,43 +76,22 @@ def _found_point(env: Bounds, size: int, is_last: bool) -> Mapping[Var, int] | N
     return point
 
 
-def _total(form: Linear, point: Mapping[Var, int], size: int) -> int:
+def _total(form: Linear, point: Mapping[Var, int]) -> int:
     total = form.constant
     for key, scale in form.terms.items():
         for factor in factors_of(key):
-            scale *= _value(factor, point, size, 0)
+            scale *= _value(factor, point)
         total += scale
     return total
 
 
-def _value(node: Expr, point: Mapping[Var, int], size: int, depth: int) -> int:
-    if isinstance(node, Const):
-        return int(node.value)
-    if isinstance(node, Var):
-        if node in point:
-            return point[node]
-        if node.is_size:
-            return size
+def _value(root: Expr, point: Mapping[Var, int]) -> int:
+    if not all(map(_is_arithmetic, post_order(root))):
         raise _Unknown
-    if isinstance(node, Cast) and node.dtype.kind == "int" and depth < _DEPTH:
-        return _value(node.value, point, size, depth + 1)
-    if not isinstance(node, Binary) or depth == _DEPTH:
-        raise _Unknown
-    a, b = _value(node.a, point, size, depth + 1), _value(node.b, point, size, depth + 1)
-    match node.op:
-        case "add":
-            return a + b
-        case "sub":
-            return a - b
-        case "mul":
-            return a * b
-        case "min":
-            return min(a, b)
-        case "max":
-            return max(a, b)
-        case "floordiv" if b:
-            return a // b
-        case "floormod" if b:
-            return a % b
-        case _:
-            raise _Unknown
+    return evaluate(root, point)
+
+
+def _is_arithmetic(node: Node) -> bool:
+    if isinstance(node, Binary):
+        return node.op in _OPERATIONS
+    return isinstance(node, (Var, Const)) or (isinstance(node, Cast) and node.dtype.kind == "int")

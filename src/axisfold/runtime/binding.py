@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from axisfold.errors import ArgumentError, DTypeError, InternalError, ShapeError
+from axisfold.analysis.evaluate import evaluate
+from axisfold.errors import ArgumentError, DTypeError, ShapeError
 from axisfold.interop.dlpack import has_dlpack
 from axisfold.interop.libraries import library_of
-from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Facts
-from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
+from axisfold.ir.expr import Const, Var
 from axisfold.ir.stmt import Kernel
-from axisfold.ir.walk import post_order
 
 Array = np.ndarray[Any, Any]
 
@@ -288,24 +287,3 @@ def _has_facts(facts: Facts, array: Array) -> bool:
         return False
     reach = sum(abs(s) * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if n)
     return facts.index_bits == 64 or max(reach, *array.shape, 0) < 1 << 31
-
-
-def evaluate(root: Expr, values: Mapping[Var, int]) -> int:
-    """Return the value of an integer expression of extents, in Python's unbounded integers.
-
-    The machine code computes it in int64, whatever the dtype that te declared.
-    """
-    done: dict[int, int] = {}
-    for node in post_order(root):
-        match node:
-            case Var():
-                done[id(node)] = values[node]
-            case Const():
-                done[id(node)] = int(node.value)
-            case Binary():
-                done[id(node)] = build.fold_integers(node.op, done[id(node.a)], done[id(node.b)])
-            case Cast():
-                done[id(node)] = done[id(node.value)]
-            case _:
-                raise InternalError(f"{type(node).__name__} in an extent", code="I202")
-    return done[id(root)]

@@ -14,7 +14,7 @@ from axisfold.build import build, lower
 from axisfold.config import config
 from axisfold.errors import ScheduleError
 from axisfold.ir.expr import Load
-from axisfold.ir.stmt import For
+from axisfold.ir.stmt import For, If
 from axisfold.ir.walk import post_order
 from axisfold.sim.observer import Access
 
@@ -388,3 +388,12 @@ def test_s317_threads_that_meet_inside():
         "together, and would leave it in different rounds. Compute it outside of the loop, or stop "
         "a loop inside it."
     )
+
+
+def test_parts_that_were_not_begun_are_not_read():
+    s, args = whole()
+    (choice,) = [n for n in post_order(lower(s, args).body) if isinstance(n, If) and n.otherwise]
+    assert isinstance(choice.condition, Load)
+    assert choice.condition.buffer.name == "B.stop"
+    assert not any(n.buffer.name == "B.rf" for n in post_order(choice.then) if isinstance(n, Load))
+    assert any(n.buffer.name == "B.rf" for n in post_order(choice.otherwise) if isinstance(n, Load))
