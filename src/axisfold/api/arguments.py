@@ -166,11 +166,12 @@ def member_of(
     # A mean that is given, maybe as a number of Python, makes no other dtype of a variance.
     own = dtypes[0] if row.takes("mean") and wanted is None else source
     result = row.result(own) if is_plain else _result(row, wanted or source)
-    is_partial = row.make_partial is not None and request is not None and request.is_masked
-    make = row.make_partial if is_partial and row.make_partial is not None else row.make
-    skips_nan = row.nan_by == "mask" or (row.nan_by == "reducer" and least > 0)
+    has_nan = any(d.is_float or d.is_complex for d in dtypes)
+    is_masked = request is not None and request.is_masked
+    special = row.make_partial if is_masked else None if has_nan else row.make_plain
+    skips_nan = has_nan and (row.nan_by == "mask" or (row.nan_by == "reducer" and least > 0))
     return Member(
-        make(**dict(item.arguments)),
+        (special or row.make)(**dict(item.arguments)),
         None if all(d == compute for d in dtypes) else compute,
         result,
         row.name,

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Inner = Literal["unit", "two", "zero", "any"]
+# Extents of innermost folded axes that are too short to be worth a run, and of those that are.
+SHORT: Final = 32
+LONG: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +143,23 @@ def canonicalize(
     out_axes = tuple(axis for axis, _ in kept)
     return Problem(
         _merge([item for _, item in kept]),
-        _merge(folded),
+        _merge(folded) if keep_order else _long_innermost(_merge(folded)),
         tuple(offsets),
         out_axes,
         tuple(out_axes.index(axis) for axis in flipped),
     )
+
+
+def _long_innermost(axes: tuple[LoopAxis, ...]) -> tuple[LoopAxis, ...]:
+    """Put a long axis innermost where indices keep a very short one from being merged.
+
+    Each run of the innermost axis costs more than a few steps from line to line.
+    """
+    long = [n for n, axis in enumerate(axes) if axis.extent >= LONG]
+    if axes[-1].extent >= SHORT or not long:
+        return axes
+    last = long[-1]
+    return (*axes[:last], *axes[last + 1 :], axes[last])
 
 
 def _index_strides(shape: Sequence[int], reduced: frozenset[int]) -> dict[int, int]:

@@ -33,6 +33,9 @@ TILE_ROWS: Final = 16
 PASS_ROWS: Final = 128
 NARROW_TILE_ROWS: Final = 128
 
+# Rows up to this length are folded by lanes that are merged, if merging is dear.
+LONGEST: Final = 16
+
 # What axisfold.tune() tries; the defaults are those of the schedules.
 _CHUNKS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17)
 _RUNS: Final = (256, 512, 1024, 2048, 4096, 8192)
@@ -80,6 +83,11 @@ def _sums_are_wide(traced: Traced) -> bool:
     return is_short or "exact" in traced.combiner.facts
 
 
+def _is_dear(traced: Traced) -> bool:
+    """Return whether states are merged at more cost than short runs are folded by their form."""
+    return len(traced.tile_passes) == 1 and len(traced.combiner.lhs) > 1
+
+
 def _is_row(layout: LayoutClass, traced: Traced) -> bool:
     return _is_vectorizable(layout, traced) and layout.inner_kind == "reduced"
 
@@ -91,7 +99,7 @@ def _is_column(layout: LayoutClass, traced: Traced) -> bool:
 RULES: Final = (
     Rule(
         "short_row",
-        lambda c, t: _is_row(c, t) and c.width > 0,
+        lambda c, t: _is_row(c, t) and 0 < c.width <= (LONGEST if _is_dear(t) else c.width),
         "short rows are folded and memory is one run of them: a few are read by vectors without a "
         "loop, and the lanes of all are folded at once; threads share the rows, and each reads "
         "them in several places",
@@ -238,7 +246,11 @@ RULES: Final = (
     ),
     Rule(
         "column_of_passes",
-        lambda c, t: _is_column(c, t) and len(t.tile_passes) > 1 and c.outputs != "thin",
+        lambda c, t: (
+            _is_column(c, t)
+            and c.outputs != "thin"
+            and (len(t.tile_passes) > 1 or (_has_tiles(t) and c.run == "shallow"))
+        ),
         "the kept axis is contiguous and the reducer has a form for short runs, of several passes: "
         "a few rows of a vector of columns at a time are read once and passed over in registers",
         columns.column_of_passes,

@@ -1,8 +1,8 @@
 ; SPDX-License-Identifier: Apache-2.0
 ;
 ; The entry of a function of one NumPy array: what CPython calls (METH_FASTCALL | METH_KEYWORDS).
-; A call that looks like one seen before, f(x), f(x, axis) or with axis= and keepdims=, is looked
-; up, its result allocated and the kernel run without any Python code; everything else, also
+; A call that looks like one seen before, f(x), f(x, axis) or with axis= and keepdims=, where axis
+; is None, an integer or a tuple of integers, is looked up, its result allocated and the kernel run without any Python code; everything else, also
 ; whatever is wrong, goes to the Python function.  runtime/entry.py fills in the names that begin
 ; with a dollar sign, writes the records, and checks that the objects lie in memory as is read here.
 ;
@@ -33,6 +33,7 @@ declare ptr @axisfold_new_scalar(ptr, ptr, ptr)
 @none = internal global ptr null
 @true = internal global ptr null
 @false = internal global ptr null
+@tuple.type = internal global ptr null
 @axis.name = internal global ptr null
 @keepdims.name = internal global ptr null
 
@@ -125,11 +126,53 @@ integer:
   %axis.type = load ptr, ptr %axis.type.place
   %long.type = load ptr, ptr @long.type
   %is.long = icmp eq ptr %axis.type, %long.type
-  br i1 %is.long, label %convert, label %slow
+  br i1 %is.long, label %convert, label %several
+several:
+  %tuple.type = load ptr, ptr @tuple.type
+  %is.tuple = icmp eq ptr %axis.type, %tuple.type
+  br i1 %is.tuple, label %tuple, label %slow
+tuple:
+  %tuple.place = getelementptr i8, ptr %axis, i64 16
+  %tuple.size = load i64, ptr %tuple.place
+  %tuple.items = getelementptr i8, ptr %axis, i64 24
+  %is.possible = icmp ule i64 %tuple.size, $most_axes
+  br i1 %is.possible, label %packing, label %slow
+packing:
+  %t = phi i64 [ 0, %tuple ], [ %t.next, %pack ]
+  %packed = phi i64 [ $no_axes, %tuple ], [ %packed.next, %pack ]
+  %t.more = icmp slt i64 %t, %tuple.size
+  br i1 %t.more, label %item, label %known
+item:
+  %item.place = getelementptr ptr, ptr %tuple.items, i64 %t
+  %item.object = load ptr, ptr %item.place
+  %item.type.place = getelementptr i8, ptr %item.object, i64 8
+  %item.type = load ptr, ptr %item.type.place
+  %item.is.long = icmp eq ptr %item.type, %long.type
+  br i1 %item.is.long, label %read, label %slow
+read:
+  %item.value = call i64 @axisfold_as_long(ptr %item.object)
+  %item.digit = add i64 %item.value, $most_axes
+  %item.fits = icmp ult i64 %item.digit, $axis_digits
+  %item.error = call ptr @axisfold_error_occurred()
+  %item.has.none = icmp eq ptr %item.error, null
+  %item.known = and i1 %item.fits, %item.has.none
+  br i1 %item.known, label %pack, label %unread
+unread:
+  call void @axisfold_error_clear() ; that of an integer of more than 64 bits
+  br label %slow
+pack:
+  %packed.high = mul i64 %packed, $axis_digits
+  %packed.next = add i64 %packed.high, %item.digit
+  %t.next = add i64 %t, 1
+  br label %packing
 convert:
   %position = call i64 @axisfold_as_long(ptr %axis)
+  %digit = add i64 %position, $most_axes
+  %fits = icmp ult i64 %digit, $axis_digits
   %is.minus = icmp eq i64 %position, -1
-  br i1 %is.minus, label %check, label %known
+  br i1 %is.minus, label %check, label %range
+range:
+  br i1 %fits, label %known, label %slow
 check:
   %error = call ptr @axisfold_error_occurred()
   %has.error = icmp ne ptr %error, null
@@ -138,7 +181,8 @@ clear:
   call void @axisfold_error_clear()
   br label %slow
 known:
-  %axis.code = phi i64 [ $all_axes, %which ], [ %position, %convert ], [ %position, %check ]
+  %axis.code = phi i64 [ $all_axes, %which ], [ %position, %range ], [ %position, %check ],
+                      [ %packed, %packing ]
   %nd.place = getelementptr i8, ptr %x, i64 24
   %nd.short = load i32, ptr %nd.place
   %nd = sext i32 %nd.short to i64

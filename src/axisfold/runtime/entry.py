@@ -29,8 +29,11 @@ MOST_AXES: Final = 8
 ARGUMENTS: Final = (6, 10, 16, 24, 40)
 MOST_ARGUMENTS: Final = ARGUMENTS[-1]
 MOST_RECORDS: Final = 4096
-# Stands for axis=None; no array has so many axes.
-_ALL_AXES: Final = -(1 << 40)
+# Axes are digits, those from the end too.  What stands for axis=None and for axis=(), to which
+# digits are appended, is no digit.
+AXIS_DIGITS: Final = 2 * MOST_AXES
+_ALL_AXES: Final = -(1 << 60)
+_NO_AXES: Final = -(1 << 20)
 _FASTCALL_WITH_KEYWORDS: Final = 0x80 | 0x02
 
 # Symbols of entry.ll and the functions of CPython behind them.
@@ -44,7 +47,9 @@ _PYTHON: Final = {
 }
 # And their places in NumPy's table of functions, which its ABI fixes.
 _NUMPY: Final = {"axisfold_new_scalar": 60, "axisfold_new_array": 94}
-_OBJECTS: Final = ("array.type", "long.type", "none", "true", "false", "axis.name", "keepdims.name")
+_OBJECTS: Final = (
+    "array.type", "long.type", "tuple.type", "none", "true", "false", "axis.name", "keepdims.name",
+)  # fmt: skip
 
 
 class _State(ctypes.Structure):
@@ -133,14 +138,15 @@ class Entry:
     def learn(self, x: np.ndarray[Any, Any], axis: Any, keepdims: bool, call: Call) -> None:
         """Answer calls like this one without Python from now on, where that can be."""
         values = [*call.inputs, *[0] * call.index_count, *call.outputs, *call.scalars]
-        if not (axis is None or type(axis) is int) or type(keepdims) is not bool:
+        code = _axis_code(axis)
+        if code is None or type(keepdims) is not bool:
             return
         if x.ndim > MOST_AXES or len(values) > MOST_ARGUMENTS or call.dtype.itemsize > 16:
             return
         if len(self._records) == MOST_RECORDS:
             self.forget()
         record = _Record(
-            descr=x.dtype, nd=x.ndim, axis=_ALL_AXES if axis is None else axis,
+            descr=x.dtype, nd=x.ndim, axis=code,
             keepdims=keepdims, kernel=address_of(call.kernel),
             arguments_count=next(n for n in ARGUMENTS if n >= len(values)),
             inputs=len(call.inputs), first_output=len(call.inputs) + call.index_count,
@@ -161,6 +167,21 @@ class Entry:
         """Send every call to Python again."""
         self._state.buckets = type(self._state.buckets)()
         self._records.clear()
+
+
+def _axis_code(axis: Any) -> int | None:
+    """Return what stands for axes, as entry.ll computes it; None where Python has to look."""
+    if axis is None:
+        return _ALL_AXES
+    axes = axis if type(axis) is tuple else (axis,)
+    if not all(type(a) is int and -MOST_AXES <= a < MOST_AXES for a in axes):
+        return None
+    if axes is not axis:
+        return int(axis)
+    code = _NO_AXES
+    for a in axes:
+        code = code * AXIS_DIGITS + a + MOST_AXES
+    return code if len(axes) <= MOST_AXES else None
 
 
 def _mixed(value: int, other: int) -> int:
@@ -268,7 +289,8 @@ def _compiled(names: Sequence[str]) -> MachineCode:
         add_symbol(symbol, table[place] or 0)
     code = compile_llvm(entry_source(names), "axisfold_entry_objects", effort="none")
     # Interned, as the names in a call are.
-    values: Any = (np.ndarray, int, None, True, False, sys.intern("axis"), sys.intern("keepdims"))
+    names = (sys.intern("axis"), sys.intern("keepdims"))
+    values: Any = (np.ndarray, int, tuple, None, True, False, *names)
     objects = (ctypes.py_object * len(values))(*values)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address)(ctypes.addressof(objects))
     _alive.append((code, objects))
@@ -297,6 +319,8 @@ def entry_source(names: Sequence[str]) -> str:
         most_axes=MOST_AXES,
         most_arguments=MOST_ARGUMENTS,
         all_axes=_ALL_AXES,
+        no_axes=_NO_AXES,
+        axis_digits=AXIS_DIGITS,
         constants=", ".join(_OBJECTS),
         store_objects="\n".join(_stored(n, name) for n, name in enumerate(_OBJECTS)),
         cases=" ".join(f"i64 {n}, label %call.{n}" for n in ARGUMENTS),

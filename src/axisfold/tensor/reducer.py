@@ -13,13 +13,13 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from axisfold.dtypes import FLOAT32, SUPPORTED, DType, accumulator, holds
+from axisfold.dtypes import FLOAT32, INT32, SUPPORTED, DType, accumulator, holds
 from axisfold.errors import ReducerError
 from axisfold.ir.expr import Const, Expr
 from axisfold.tensor.values import Composite, Form, components
 
 FACTS: Final = frozenset({"commutative", "ordered", "exact", "idempotent"})
-STATE_SPECS: Final = ("acc", "compensated", "compensated_real", "input")
+STATE_SPECS: Final = ("acc", "compensated", "compensated_real", "held", "input")
 # Graphs of other libraries hold text but no reducers, and may be read by another process.
 _PROCESS: Final = os.urandom(6).hex()
 _numbers: Final = count()
@@ -37,8 +37,9 @@ class Reducer:
         Field names with their dtypes.  A dtype is a dtype name, or ``"acc"`` (the accumulator
         dtype of the input: float64, int64, uint64 or complex128), ``"compensated"`` (the same,
         as a TwoSum pair where the input is as wide as the accumulator), ``"compensated_real"``
-        (likewise, for a real sum also of complex inputs), or ``"input"`` (the input's own dtype;
-        floats of 16 bits are held as float32, which is exact).
+        (likewise, for a real sum also of complex inputs), ``"input"`` (the input's own dtype;
+        floats of 16 bits are held as float32, which is exact), or ``"held"`` (the same, but truth
+        values and integers of fewer than 32 bits are held as int32, beside a wider field).
     identity
         The state of no elements: a number for each field, or a function from the field's dtype
         to a number; a bare value if there is one field.  A true identity (±inf, not ±FLT_MAX).
@@ -166,7 +167,9 @@ class Reducer:
     def form(self, field: str, dtype: DType) -> Form:
         """Return how a field is held when elements have ``dtype``."""
         spec = self.state[field]
-        if spec == "input":
+        if spec == "held" and (dtype.is_bool or (dtype.is_integer and dtype.bits < INT32.bits)):
+            return Form(INT32)
+        if spec in ("held", "input"):
             return Form(FLOAT32 if dtype.is_half else dtype)
         if spec == "compensated_real" and dtype.is_complex:
             dtype = DType("float", dtype.bits // 2)

@@ -163,6 +163,17 @@ def test_the_index_keeps_axes_apart_that_memory_would_merge():
     assert found.reduced == (LoopAxis(3, (224,), 4), LoopAxis(4, (8,), 1))
 
 
+def test_very_short_runs_leave_the_innermost_place_to_a_long_axis():
+    found = canonical((3, 64), (8, 24), {0, 1}, uses_index=True)
+    assert found.reduced == (LoopAxis(3, (8,), 64), LoopAxis(64, (24,), 1))
+    found = canonical((3, 99, 64), (8, 2000, 24), {0, 1, 2}, uses_index=True)
+    assert [a.extent for a in found.reduced] == [99, 3, 64]  # the nearest of the long ones
+    for shape in ((3, 63), (32, 64)):  # not long; not so short
+        strides = (8, 8 * shape[0])
+        found = canonical(shape, strides, {0, 1}, uses_index=True)
+        assert [a.extent for a in found.reduced] == list(shape)[::-1]
+
+
 def test_nothing_to_fold_is_a_loop_of_one():
     assert canonical((3, 4), (32, 8), ()).reduced == (LoopAxis(1, (0,)),)
     assert canonical((), (), ()).reduced == (LoopAxis(1, (0,)),)

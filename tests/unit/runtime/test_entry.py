@@ -46,6 +46,36 @@ def known(name):
     return len(entries._entries[name]._records)
 
 
+@pytest.mark.parametrize(
+    "axis", [(), (0,), (-1,), (0, 1), (1, 0), (0, 1, 2), (-3, 2), (0, 1, 2, 3, 4, 5, 6, 7)]
+)
+def test_tuples_of_axes_are_known(python_calls, axis):
+    x = RNG.random((2, 3, 4, 1, 1, 1, 1, 2), dtype="float32")
+    first = af.sum(x, axis=axis)
+    assert known("sum") == 1
+    for keepdims in (False, True):
+        af.sum(x, axis=axis, keepdims=keepdims)
+    del python_calls[:]
+    np.testing.assert_array_equal(af.sum(x, axis), first)
+    again = af.sum(x, axis=axis, keepdims=True)
+    np.testing.assert_allclose(again, x.sum(axis=axis, keepdims=True), rtol=1e-6)
+    assert not python_calls
+
+
+def test_axes_out_of_range_are_no_ones_code():
+    x = RNG.random((3, 4), dtype="float32")
+    for axis in (None, (), (0,), (0, 1), 0, -1):
+        af.sum(x, axis=axis)
+    codes = {record.axis for record, _ in entries._entries["sum"]._records}
+    assert len(codes) == 6
+    for axis in [*codes - {0, -1}, 1 << 64, (1 << 64,), (1 << 70, 0), (0, -9), (8,), 8, -9]:
+        with pytest.raises(np.exceptions.AxisError):
+            af.sum(x, axis=axis)
+    for axis in [(True,), (0.0,), ("0",), (None,)]:
+        with pytest.raises(TypeError):
+            af.sum(x, axis=axis)
+
+
 def test_entries_are_possible_here():
     assert entry.is_possible()
 

@@ -14,13 +14,15 @@ from axisfold.tensor.reducer import Reducer
 FIRST_INDEX_OF_NONE: Final = highest(INT64)
 
 
-def _better_first(wins: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Keep the state that wins, the first NaN above all, and the smaller index among equals."""
+def _better_first(
+    wins: Callable[[Any, Any], Any], *, passes_nan: bool = False
+) -> Callable[[Any, Any], Any]:
+    """Keep the state that wins, and the smaller index among equals; NaN is above all or below."""
 
     def combine(a: Any, b: Any) -> Any:
-        both_nan = te.all(te.isnan(a.v), te.isnan(b.v))
-        tie = te.any(te.same(a.v, b.v), both_nan)
-        ahead = te.any(wins(b.v, a.v), te.all(te.isnan(b.v), ~te.isnan(a.v)))
+        tie = te.any(te.same(a.v, b.v), te.all(te.isnan(a.v), te.isnan(b.v)))
+        better, worse = (a.v, b.v) if passes_nan else (b.v, a.v)
+        ahead = te.any(wins(b.v, a.v), te.all(te.isnan(better), ~te.isnan(worse)))
         take_b = te.any(ahead, te.all(tie, b.i < a.i))
         return {"i": te.select(take_b, b.i, a.i), "v": te.select(take_b, b.v, a.v)}
 
@@ -88,7 +90,7 @@ MAX = Reducer(
 )
 ARGMIN = Reducer(
     "argmin",
-    state={"i": "int64", "v": "input"},
+    state={"i": "int64", "v": "held"},
     identity={"i": FIRST_INDEX_OF_NONE, "v": _largest},
     lift=lambda x, index: {"i": index, "v": x},
     combine=_better_first(te.less),
@@ -98,7 +100,7 @@ ARGMIN = Reducer(
 )
 ARGMAX = Reducer(
     "argmax",
-    state={"i": "int64", "v": "input"},
+    state={"i": "int64", "v": "held"},
     identity={"i": FIRST_INDEX_OF_NONE, "v": _least},
     lift=lambda x, index: {"i": index, "v": x},
     combine=_better_first(_greater),
@@ -146,6 +148,55 @@ def _nan_or(bound: Callable[[DType], Any]) -> Callable[[DType], Any]:
     return identity
 
 
+def _first_number_in_tile(
+    identity: Callable[[DType], Any],
+    wins: Callable[[Any, Any], Any],
+    is_behind: Callable[[Any, Any], Any],
+) -> Callable[[Any], Any]:
+    """Find the best number of a run, and the first element that is it; it starts from NaN."""
+
+    def takes(x: Any, v: Any) -> Any:
+        """Whether x is a number that wins, or the first one."""
+        return te.all(~is_behind(x, v), ~te.isnan(x))
+
+    def tile(t: Any) -> Any:
+        if t.is_complex or t.is_masked:
+            return None  # parts have no order of their own, and the first may not count
+        combine = _better_first(wins, passes_nan=True)
+        index, best = t.first_best(_held, _nan_or(identity), takes, combine)
+        return {"i": te.select(te.isnan(best), FIRST_INDEX_OF_NONE, index), "v": best}
+
+    return tile
+
+
+def _nan_arg(
+    arg: Reducer, identity: Any, wins: Callable[[Any, Any], Any], tile: Callable[[Any], Any]
+) -> Reducer:
+    """Return the reducer of an index that passes over NaN."""
+    return Reducer(
+        f"nan{arg.name}",
+        state=arg.state,
+        identity={"i": FIRST_INDEX_OF_NONE, "v": identity},
+        lift=lambda x, index: {"i": te.select(te.isnan(x), FIRST_INDEX_OF_NONE, index), "v": x},
+        combine=_better_first(wins, passes_nan=True),
+        tile=tile,
+        finalize=_or_none,
+        facts=arg.facts,
+    )
+
+
+NANARGMIN = _nan_arg(
+    ARGMIN,
+    _nan_or(_largest),
+    te.less,
+    _first_number_in_tile(highest, te.less, lambda x, v: x >= v),
+)
+NANARGMAX = _nan_arg(
+    ARGMAX,
+    _nan_or(_least),
+    _greater,
+    _first_number_in_tile(lowest, _greater, lambda x, v: x <= v),
+)
 NANMIN = Reducer(
     "nanmin",
     state={"v": "input"},

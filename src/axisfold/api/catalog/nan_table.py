@@ -6,7 +6,16 @@ from __future__ import annotations
 from typing import Final
 
 from axisfold.api.catalog.checks import some_element
-from axisfold.api.catalog.extremes import NANMAX, NANMIN, PARTIAL_ARGMAX, PARTIAL_ARGMIN
+from axisfold.api.catalog.extremes import (
+    ARGMAX,
+    ARGMIN,
+    MAX,
+    MIN,
+    NANARGMAX,
+    NANARGMIN,
+    NANMAX,
+    NANMIN,
+)
 from axisfold.api.catalog.moments import MEAN, deviation, variance
 from axisfold.api.catalog.row import INDEX, INEXACT, REAL_INEXACT, SAME, SUMMED, Row
 from axisfold.api.catalog.sums import PROD, SUM
@@ -59,23 +68,26 @@ NAN_ROWS: Final = (
     ),
     Row(
         name="nanmin", summary="Smallest element that is not NaN.", formula="min(x[~isnan(x)])",
-        make=lambda: NANMIN, nan_by="reducer", result=SAME, signature=_EXTREME,
-        numerics="Exact.", nan=_ALL_NAN, empty=None, ties="-0 is less than +0.",
+        make=lambda: NANMIN, make_plain=lambda: MIN,
+        nan_by="reducer", result=SAME, signature=_EXTREME, numerics="Exact.",
+        nan=_ALL_NAN, empty=None, ties="-0 is less than +0.",
         numpy_name="numpy.nanmin",
         example=("axisfold.nanmin([[1.0, float('nan')], [3.0, 4.0]], axis=0)", "array([1., 4.])"),
     ),
     Row(
         name="nanmax", summary="Largest element that is not NaN.", formula="max(x[~isnan(x)])",
-        make=lambda: NANMAX, nan_by="reducer", result=SAME, signature=_EXTREME,
-        numerics="Exact.", nan=_ALL_NAN, empty=None, ties="-0 is less than +0.",
+        make=lambda: NANMAX, make_plain=lambda: MAX,
+        nan_by="reducer", result=SAME, signature=_EXTREME, numerics="Exact.",
+        nan=_ALL_NAN, empty=None, ties="-0 is less than +0.",
         numpy_name="numpy.nanmax",
         example=("axisfold.nanmax([[1.0, float('nan')], [3.0, 4.0]], axis=0)", "array([3., 4.])"),
     ),
     Row(
         name="nanargmin", summary="Index of the first smallest element that is not NaN.",
         formula="index of min(x[~isnan(x)]), in C order over the folded axes",
-        make=lambda: PARTIAL_ARGMIN, nan_by="mask", check=some_element, result=INDEX,
-        signature=_ARG, numerics="Exact.", nan=_NO_INDEX, empty=None,
+        make=lambda: NANARGMIN, make_plain=lambda: ARGMIN,
+        nan_by="reducer", check=some_element, result=INDEX, signature=_ARG,
+        numerics="Exact.", nan=_NO_INDEX, empty=None,
         ties="The first in C order over the folded axes; -0 and +0 are equal.",
         numpy_name="numpy.nanargmin",
         example=("axisfold.nanargmin([[1.0, float('nan')], [5.0, 4.0]], axis=1)", "array([0, 1])"),
@@ -83,8 +95,9 @@ NAN_ROWS: Final = (
     Row(
         name="nanargmax", summary="Index of the first largest element that is not NaN.",
         formula="index of max(x[~isnan(x)]), in C order over the folded axes",
-        make=lambda: PARTIAL_ARGMAX, nan_by="mask", check=some_element, result=INDEX,
-        signature=_ARG, numerics="Exact.", nan=_NO_INDEX, empty=None,
+        make=lambda: NANARGMAX, make_plain=lambda: ARGMAX,
+        nan_by="reducer", check=some_element, result=INDEX, signature=_ARG,
+        numerics="Exact.", nan=_NO_INDEX, empty=None,
         ties="The first in C order over the folded axes; -0 and +0 are equal.",
         numpy_name="numpy.nanargmax",
         example=("axisfold.nanargmax([[1.0, float('nan')], [3.0, 4.0]], axis=1)", "array([0, 1])"),

@@ -73,6 +73,8 @@ class Row:
         From the element dtype to the dtype in which elements are folded.
     make_partial
         As ``make``, for folds that may pass over every element; None if that makes no difference.
+    make_plain
+        As ``make``, for elements of dtypes without NaN; None if that makes no difference.
     nan_by
         How elements that are NaN are passed over: by a ``"mask"``, by the ``"reducer"`` itself, or,
         if "", not at all.
@@ -108,6 +110,7 @@ class Row:
     result: DTypeRule
     compute: DTypeRule = SAME
     make_partial: Callable[..., Reducer] | None = None
+    make_plain: Callable[..., Reducer] | None = None
     nan_by: Literal["", "mask", "reducer"] = ""
     check: Callable[[str, Sequence[Any]], None] | None = None
     fields: tuple[str, ...] = ()
