@@ -26,7 +26,7 @@ from axisfold.plan.canonical import Inner, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.lanes import with_lanes
 from axisfold.plan.planner import HOST, Plan, plan
-from axisfold.plan.sizes_cpu import cpu_sizes, cpu_width, with_streams
+from axisfold.plan.sizes_cpu import cpu_sizes, cpu_stores, cpu_width, with_streams
 from axisfold.plan.sizes_gpu import Inputs, classify
 from axisfold.target import Target
 from axisfold.tensor.float8 import Float8, element_of, value_dtype
@@ -149,7 +149,7 @@ def plan_fold(
     itemsizes = [d.itemsize for d in dtypes]
     kind, steps = problem.inner(itemsizes)
     steps = tuple(_part_step(s, d, target) for d, s in zip(dtypes, steps, strict=True))
-    sizes, gpu, width, rest = ("", ""), None, 0, None
+    rest = None
     if target.has_threads:
         of = Inputs(
             tuple(itemsizes),
@@ -158,15 +158,9 @@ def plan_fold(
         )
         gpu = classify(problem, kind, of, traced, target)
         problem = with_lanes(problem, kind, gpu.axis_lanes)
+        layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, gpu=gpu)
     else:
-        sizes = cpu_sizes(problem, kind)
-        if not traced.is_spread:
-            width = cpu_width(problem, kind, steps)
-        if kind == "reduced" and not (width or ordered or traced.tile_passes or traced.is_spread):
-            streams = with_streams(problem)
-            if streams is not None:
-                (problem, rest), sizes = streams, (sizes[0], "streams")
-    layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, *sizes, gpu, width)
+        problem, rest, layout = _on_host(problem, kind, steps, itemsizes, traced)
     if traced.is_spread:
         reduced = frozenset()
         kept = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
@@ -174,6 +168,23 @@ def plan_fold(
     names = tuple(r.name for r in traced.results)
     pack = result_type(names) if len(names) > 1 else None
     return Planned(plan(traced, layout, target), problem, traced, shape, reduced, pack, rest=rest)
+
+
+def _on_host(
+    problem: Problem, kind: str, steps: tuple[Inner, ...], read: Sequence[int], traced: Traced
+) -> tuple[Problem, Problem | None, LayoutClass]:
+    """Return a problem as this machine computes it, what it leaves, and its layout class."""
+    sizes, width, rest, stores = cpu_sizes(problem, kind), 0, None, ""
+    if not traced.is_spread:
+        width = cpu_width(problem, kind, steps)
+        is_plain = not (width or traced.combiner.is_ordered or traced.tile_passes)
+        streams = with_streams(problem) if kind == "reduced" and is_plain else None
+        if streams is not None:
+            (problem, rest), sizes = streams, (sizes[0], "streams")
+        if sizes[0] == "shallow" or (width and kind == "reduced"):
+            stores = cpu_stores(problem, read, max(r.dtype.itemsize for r in traced.results))
+    ranks = len(problem.kept), len(problem.reduced)
+    return problem, rest, LayoutClass(*ranks, kind, steps, *sizes, None, width, stores)
 
 
 def _part_step(step: Inner, dtype: DType | Float8, target: Target) -> Inner:

@@ -14,6 +14,7 @@ from axisfold.api.targets import Direct
 from axisfold.dtypes import DType
 from axisfold.interop.libraries import BY_NAME
 from axisfold.interop.views import HOST, Form, Output, finished
+from axisfold.ir.stmt import STREAMED
 from axisfold.runtime.entry import Call
 from axisfold.runtime.threads import check_status
 
@@ -136,5 +137,10 @@ def bind_host(
         tuple(r.dtype for r in traced.results),
         tuple(value.form.dtype for value in traced.initial),
         call,
-        Direct.of(arrays, form, traced.results[0].dtype if is_direct else None),
+        Direct.of(
+            arrays,
+            form,
+            traced.results[0].dtype if is_direct else None,
+            STREAMED if planned.plan.layout.stores else 1,
+        ),
     )

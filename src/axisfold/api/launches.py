@@ -13,7 +13,7 @@ from axisfold.api.fold import Layout, Planned
 from axisfold.api.host import HostLaunch, bind_host
 from axisfold.api.initial import on_device, on_host, values_of
 from axisfold.api.options import Operands, Request
-from axisfold.api.targets import Place, direct_out, out_arrays, write_into
+from axisfold.api.targets import WIDEST_STORE, Place, direct_out, out_arrays, write_into
 from axisfold.dtypes import SUPPORTED, DType
 from axisfold.errors import ArgumentError, ArgumentTypeError, DTypeError
 from axisfold.interop import numpy, subclasses
@@ -173,7 +173,9 @@ def _finish(
     stream: int,
 ) -> Any:
     """Check the arrays for results, and launch."""
-    place = Place(library, where, stream)
+    # Kernels for devices write several elements at once where a new array lets them.
+    align = launch.direct.align if isinstance(launch, HostLaunch) else WIDEST_STORE
+    place = Place(library, where, stream, align)
     outs = None
     if operands.out is not None:
         outs = out_arrays(

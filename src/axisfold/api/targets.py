@@ -32,11 +32,14 @@ class Place:
         Number of the device.
     stream
         Handle of the stream that writes them.
+    align
+        What divides the address of memory that a kernel writes.
     """
 
     library: str
     device: int
     stream: int
+    align: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +75,22 @@ class Direct:
         What :func:`axisfold.interop.numpy.quick_key` tells of such an array; None if there is none.
     spans
         For each input the bytes from its address to the first and after the last one that is read.
+    align
+        What divides its address.
     """
 
     key: Hashable
     spans: tuple[tuple[int, int], ...]
+    align: int
 
     @classmethod
-    def of(cls, arrays: Sequence[Any], form: Form, dtype: DType | None) -> Direct:
+    def of(cls, arrays: Sequence[Any], form: Form, dtype: DType | None, align: int) -> Direct:
         """Return it for inputs and for a result; None for results that are looked at first."""
         key = None
         if dtype is not None and not form.first:
             kind = dtype.to_numpy()
             key = (kind, form.shape, tuple(kind.itemsize * step for step in form.strides))
-        return cls(key, tuple(_span(a.shape, a.strides, a.itemsize) for a in arrays))
+        return cls(key, tuple(_span(a.shape, a.strides, a.itemsize) for a in arrays), align)
 
 
 def _span(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
@@ -110,6 +116,8 @@ def direct_out(out: Any, direct: Direct, addresses: Sequence[int]) -> Maker | No
     if found is None or found[0] != direct.key or not out.flags.behaved:
         return None
     start = found[1]
+    if start % direct.align:
+        return None
     end = start + out.nbytes
     for address, (low, high) in zip(addresses, direct.spans, strict=True):
         if start < address + high and address + low < end:
@@ -182,7 +190,8 @@ def out_arrays(
                 hint="Give each result memory of its own.",
             )
         views.append(v)
-        is_direct = _is_as_written(v, form, dtype) and not any(_overlap(v, r) for r in read)
+        is_direct = _is_as_written(v, form, dtype, place.align)
+        is_direct = is_direct and not any(_overlap(v, r) for r in read)
         found.append(OutArray(array, v.address if is_direct else None, assign))
     return found
 
@@ -266,7 +275,7 @@ def _checked(
             code="D304",
             hint=f"Give an array of {dtype}, or of a higher kind of numbers.",
         )
-    if not wanted and not _is_as_written(v, form, dtype):
+    if not wanted and not _is_as_written(v, form, dtype, place.align):
         raise ArgumentTypeError(
             f"{label} is of {v.dtype} and strides {v.strides}, but the kernel writes {dtype} "
             "without gaps, and nothing is known that copies it.",
@@ -304,15 +313,13 @@ def _elsewhere(label: str, given: int | None, wanted: int) -> ArgumentError:
     )
 
 
-def _is_as_written(v: View, form: Form, dtype: DType) -> bool:
+def _is_as_written(v: View, form: Form, dtype: DType, align: int) -> bool:
     """Whether a kernel may write the memory: its results are compact, in the order of the form."""
     if v.dtype != dtype.name or form.first:
         return False
     steps = zip(v.shape, v.strides, form.strides, strict=True)
     is_alike = all(n == 1 or s == t * v.itemsize for n, s, t in steps)
-    # Kernels for devices write several elements at once where a new array lets them.
-    align = v.itemsize if v.device == HOST else max(v.itemsize, WIDEST_STORE)
-    return is_alike and v.address % align == 0
+    return is_alike and v.address % max(v.itemsize, align) == 0
 
 
 def _overlap(a: View, b: View) -> bool:

@@ -22,6 +22,8 @@ LoopKind = Literal["serial", "rolled", "parallel", "vectorized", "unrolled", "bo
 Level = Literal["warp", "block", "cluster", "grid"]
 ShuffleMode = Literal["down", "xor", "index"]
 WARP = 32
+# Bytes of the shortest vector that a CPU writes past its caches ("stream"), and its alignment.
+STREAMED = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)

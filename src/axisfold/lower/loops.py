@@ -294,13 +294,17 @@ class Nest:
         if thread is not None:
             if self.builder.target is not None:
                 check_thread_extent(stage, leaf, thread, extent, self.builder.target)
-            return self._threads(thread, extent, body)
+            return self._with_hints(leaf, self._threads(thread, extent, body))
         kind = stage.loop_kind(leaf, extent)
         loop = For(var, build.const(0, var.dtype), extent, kind, body)
-        result: Stmt = stopped(self, leaf, loop, body) if leaf in stage.stops else loop
-        for hint, setting in stage.pragmas.get(leaf, {}).items():
+        made = stopped(self, leaf, loop, body) if leaf in stage.stops else loop
+        return self._with_hints(leaf, made)
+
+    def _with_hints(self, leaf: Axis, result: Stmt) -> Stmt:
+        for hint, setting in self.stage.pragmas.get(leaf, {}).items():
             if isinstance(setting, str):
                 continue  # the style of a reduction over threads
+            var = self.stage.loop_var(leaf)
             result = Attr(var, f"pragma_{hint}", build.const(setting), result)
         return result
 

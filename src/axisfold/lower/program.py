@@ -10,7 +10,7 @@ from typing import Any
 from axisfold.errors import ArgumentError, ScheduleError
 from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.stmt import For, Kernel, Let
+from axisfold.ir.stmt import STREAMED, For, Kernel, Let
 from axisfold.ir.walk import post_order
 from axisfold.lower.divisors import with_divisors
 from axisfold.lower.loops import LoopBuilder
@@ -71,8 +71,10 @@ def lower_schedule(
     tensors = [_checked(schedule, a, position) for position, a in enumerate(args)]
     if len(set(tensors)) != len(tensors):
         raise ArgumentError("a tensor is named twice in args.", code="A101")
+    streamed = [t for t in tensors if target is None and _is_streamed(schedule, t)]
+    known = {**dict.fromkeys(streamed, Facts(align=STREAMED)), **facts}
     storage = {
-        t: any_argument(t) if any_layout else argument(t, layouts.get(t), facts.get(t))
+        t: any_argument(t) if any_layout else argument(t, layouts.get(t), known.get(t))
         for t in tensors
     }
     _check_complete(schedule, storage)
@@ -100,6 +102,11 @@ def _checked(schedule: Schedule, arg: Any, position: int) -> Tensor:
             f"args[{position}], tensor {arg.name!r}, is not part of the schedule.", code="A101"
         ) from error
     return arg
+
+
+def _is_streamed(schedule: Schedule, tensor: Tensor) -> bool:
+    """Return whether an output is written past the caches of a CPU."""
+    return bool(tensor.op.body) and schedule[tensor].is_streamed
 
 
 def _by_origin(schedule: Schedule, storage: dict[Tensor, Storage]) -> dict[Tensor, Storage]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from axisfold.analysis.simplify import can_prove
 from axisfold.ir.buffer import Buffer
+from axisfold.ir.build import is_const
 from axisfold.ir.expr import Expr, Load, Node, Ramp, Var
 from axisfold.ir.stmt import Kernel, Stmt, Store
 from axisfold.ir.walk import post_order, rewrite, substitute
@@ -52,9 +53,10 @@ class _Pass(StmtRewriter):
 
     def proven(self, buffer: Buffer, index: Expr) -> int:
         """Return the alignment of a vector access, 0 for that of an element."""
-        if not isinstance(index, Ramp):
-            return 0
         unit = 1 if buffer.unit == "byte" else buffer.dtype.itemsize
+        # Lanes with gaps come out of vectors that begin anywhere.
+        if not isinstance(index, Ramp) or not is_const(index.stride, buffer.dtype.itemsize // unit):
+            return 0
         base = substitute(index.base, _multiples(buffer))
         align = min(buffer.facts.align, WIDEST)
         while align > buffer.dtype.itemsize:

@@ -18,7 +18,8 @@ def apply_pragmas(kernel: Kernel) -> Kernel:
     ``pragma_auto_unroll_max_step``: serial loops of constant extent inside become unrolled while
     no more stores than its value are written out.  ``pragma_unroll_explicit`` 0: unrolled loops
     inside become serial, which leaves them to the compiler.  ``pragma_prefetch``: inputs that are
-    read inside are asked for so many bytes ahead.  Other hints only go.
+    read inside are asked for so many bytes ahead.  ``pragma_stream`` 1: outputs that are written
+    inside are not read soon.  Other hints only go.
     """
     return _Applier(kernel).run(kernel)
 
@@ -27,9 +28,11 @@ class _Applier(StmtRewriter):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__()
         self.inputs = frozenset(kernel.params) - frozenset(kernel.outputs)
+        self.outputs = frozenset(kernel.outputs)
         self.steps = 0
         self.is_explicit = True
         self.ahead = 0
+        self.is_streamed = False
 
     def expr(self, expr: Expr) -> Expr:
         return rewrite(expr, self.node) if self.ahead else expr
@@ -42,7 +45,7 @@ class _Applier(StmtRewriter):
     def visit(self, stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Attr):
             return super().visit(stmt)
-        saved = self.steps, self.is_explicit, self.ahead
+        saved = self.steps, self.is_explicit, self.ahead, self.is_streamed
         value = build.as_int(stmt.value) or 0
         if stmt.key == "pragma_auto_unroll_max_step":
             self.steps = value
@@ -50,10 +53,18 @@ class _Applier(StmtRewriter):
             self.is_explicit = bool(value)
         elif stmt.key == "pragma_prefetch":
             self.ahead = value
+        elif stmt.key == "pragma_stream":
+            self.is_streamed = bool(value)
         try:
             return self.visit(stmt.body)
         finally:
-            self.steps, self.is_explicit, self.ahead = saved
+            self.steps, self.is_explicit, self.ahead, self.is_streamed = saved
+
+    def visit_store(self, stmt: Store) -> Stmt:
+        result = super().visit_store(stmt)
+        if self.is_streamed and isinstance(result, Store) and result.buffer in self.outputs:
+            return replace(result, cache="stream")
+        return result
 
     def visit_for(self, loop: For) -> Stmt:
         result = super().visit_for(loop)

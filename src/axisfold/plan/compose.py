@@ -7,13 +7,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from axisfold.dtypes import INT64, DType
+from axisfold.dtypes import INT64
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Facts
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
+from axisfold.plan.facts import facts_of_results
 from axisfold.plan.graph import Graph, LayoutClass
 from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
@@ -102,7 +103,7 @@ class Composer:
             tuple(tiles),
             self.layout,
             tuple(parts),
-            {t: self._result_facts(t.dtype) for t in results} if traced.is_spread else {},
+            facts_of_results(self.layout, results, counts, is_spread=traced.is_spread),
             tuple(heads),
         )
 
@@ -288,11 +289,6 @@ class Composer:
         if self.layout.gpu.lanes == 1 or self.layout.inner_steps[position] != "unit":
             return Facts(align=width)
         width *= self.layout.gpu.lanes
-        return Facts(align=width, stride_align=width)
-
-    def _result_facts(self, dtype: DType) -> Facts:
-        """Return what is known of new memory for a result of the inputs' shape."""
-        width = dtype.itemsize * self.layout.lanes
         return Facts(align=width, stride_align=width)
 
     def _kept_shape(self) -> list[Expr]:

@@ -65,6 +65,7 @@ def layout_text(layout: LayoutClass) -> str:
     facts += [f"innermost {layout.inner_kind}: {', '.join(layout.inner_steps)}"]
     facts += [f"runs: {layout.run}"] * bool(layout.run)
     facts += [f"results: {layout.outputs}"] * bool(layout.outputs)
+    facts += [f"stores: {layout.stores}"] * bool(layout.stores)
     if layout.gpu is not None:
         gpu = layout.gpu
         facts.append(f"loads of {gpu.lanes} elements, {gpu.team} threads and {gpu.parts} blocks")

@@ -35,6 +35,9 @@ class LayoutClass:
     width
         The constant extent of a short innermost axis that the next axis continues, so that memory
         is one run of it; 0 where it is an argument (CPUs).
+    stores
+        ``stream`` where results are written past the caches of a CPU, as they are too large for
+        them; their memory begins at a multiple of STREAMED bytes, and so does each row of it.
     """
 
     kept: int
@@ -45,6 +48,7 @@ class LayoutClass:
     outputs: str = ""
     gpu: GpuClass | None = None
     width: int = 0
+    stores: str = ""
 
     def constants(self) -> tuple[int, ...]:
         """Return for each axis its constant extent, 0 where it is an argument."""

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_cpu import STREAMS, accumulators, first, lanes, pass_lanes, share
+from axisfold.plan.schedules_cpu import (
+    STREAMS,
+    accumulators,
+    first,
+    lanes,
+    pass_lanes,
+    share,
+    write_results,
+)
 from axisfold.plan.sizes_cpu import TILE
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -109,7 +117,11 @@ def shallow_column(
     *others, last = result.op.axis
     many = accumulators(traced.combiner, target) if vectors is None else vectors
     outer = _by_vectors(result, last, many * width, width)
-    _few_rows(result, state, share(result, [*others, outer]), width)
+    vector = result.leaf_axes[-2]
+    result.unroll(vector)  # so that states are registers
+    loop = share(result, [*others, outer])
+    write_results(graph, result, loop)
+    _few_rows(result, state, loop, width)
 
 
 def _few_rows(result: Stage, state: Stage, outer: Axis, width: int) -> None:
@@ -187,7 +199,9 @@ def _columns_of_runs(
     result = s[graph.results[0]]
     *others, last = result.op.axis
     outer = _by_vectors(result, last, columns, lanes(traced.combiner, target))
-    s[graph.state[0]].compute_at(result, share(result, [*others, outer]))
+    loop = share(result, [*others, outer])
+    write_results(graph, result, loop)
+    s[graph.state[0]].compute_at(result, loop)
     return _merge_runs(s, graph, traced, target)
 
 

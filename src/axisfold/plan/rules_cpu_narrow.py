@@ -8,7 +8,14 @@ from typing import Any, Final
 
 from axisfold.ir import build
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_cpu import STREAMS, accumulators, first, lanes, share
+from axisfold.plan.schedules_cpu import (
+    STREAMS,
+    accumulators,
+    first,
+    lanes,
+    share,
+    write_results,
+)
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -105,12 +112,13 @@ def short_rows(
     result.unroll(vector)
     result.vectorize(row)
     if others:
-        share(result, [*others, group])
+        loop = share(result, [*others, group])
     else:
         run, rest = result.split(group, nparts=parts * streams)
         part, stream = result.split(run, factor=streams)
         result.reorder(part, rest, stream, vector, row)
-        share(result, [part])
+        loop = share(result, [part])
+    write_results(graph, result, loop)
     state.compute_at(result, vector)
     if is_strided:
         folds = state.op.reduce_axis

@@ -72,6 +72,12 @@ def share(stage: Stage, axes: Sequence[Axis]) -> Axis:
     return loop
 
 
+def write_results(graph: Graph, stage: Stage, loop: Axis) -> None:
+    """Write the results of a loop past the caches where the layout class says so."""
+    if graph.layout is not None and graph.layout.stores:
+        stage.pragma(loop, graph.layout.stores, 1)
+
+
 def fold_by_lanes(
     s: Schedule,
     tensors: Any,

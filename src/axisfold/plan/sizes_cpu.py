@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from axisfold.ir.stmt import STREAMED
 from axisfold.plan.canonical import Inner, LoopAxis, Problem
 
 # Rows with this many elements are shared by threads, in chunks that several streams read.
@@ -32,6 +33,10 @@ TILE: Final = 8192
 ENOUGH: Final = 16
 # Fewer columns than this do not fill the vectors of a tile.
 THIN: Final = 64
+# Results are written past the caches from so many bytes on, if they are no smaller a part of what
+# is read: what is left in the caches of others is gone before somebody reads it.
+LARGE_RESULTS: Final = 1 << 24
+SMALLEST_PART: Final = 16
 # Elements from which on a short innermost axis, of up to THIN elements, is worth a kernel.
 LARGE: Final = 1 << 15
 
@@ -82,6 +87,24 @@ def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
     size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
     is_run = all(o == inner.extent * i for o, i in zip(outer.strides, inner.strides, strict=True))
     return inner.extent if is_run and inner.extent <= THIN and size >= LARGE else 0
+
+
+def cpu_stores(problem: Problem, read: Sequence[int], written: int) -> str:
+    """Return how results are written: ``stream`` for past the caches, or "".
+
+    Parameters
+    ----------
+    problem
+        The canonical problem.
+    read, written
+        Bytes of an element of each input, and of the widest result.
+    """
+    kept = math.prod(a.extent for a in problem.kept)
+    folded = math.prod(a.extent for a in problem.reduced)
+    if written * kept < max(LARGE_RESULTS, sum(read) * kept * folded / SMALLEST_PART):
+        return ""
+    has_whole_rows = len(problem.kept) == 1 or problem.kept[-1].extent % STREAMED == 0
+    return "stream" if has_whole_rows else ""
 
 
 def with_streams(problem: Problem) -> tuple[Problem, Problem | None] | None:

@@ -203,6 +203,11 @@ class Stage:
         return kind if has_rounds_for(kind, extent) else "serial"
 
     @property
+    def is_streamed(self) -> bool:
+        """Whether results are written past the caches."""
+        return any(hints.get("stream") for hints in self.pragmas.values())
+
+    @property
     def leaf_iter_vars(self) -> list[Axis]:
         """The leaves under their name in te."""
         return self.leaf_axes

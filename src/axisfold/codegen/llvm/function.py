@@ -129,6 +129,8 @@ class _Function:
         """Return the function with ``body``, which returns 0 where nothing fails."""
         w = self.w
         self.stmt(body)
+        if w.streams:  # nothing else orders these writes before what tells other threads of them
+            w.emit("fence seq_cst")
         w.emit("ret i32 0")
         params = ", ".join(self._parameter(p) for p in self.parameters)
         lines = [*w.entry, *w.lines]

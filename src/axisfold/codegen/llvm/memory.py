@@ -16,7 +16,7 @@ from axisfold.dtypes import INT64, DType
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Ramp
-from axisfold.ir.stmt import Store
+from axisfold.ir.stmt import STREAMED, Store
 
 # Bytes of a cache line.
 LINE: Final = 64
@@ -293,7 +293,11 @@ def emit_store(
     if not scattered and mask is None:
         is_atomic = stmt.cache == "volatile"
         what, order = ("store atomic", " monotonic") if is_atomic else ("store", "")
-        w.emit(f"{what} {kind} {value}, ptr {at}{order}, align {align}")
+        hint = ""
+        if stmt.cache == "stream" and min(align, dtype.lanes * dtype.itemsize) >= STREAMED:
+            w.declarations["stream"] = "!0 = !{i32 1}"
+            w.streams, hint = True, ", !nontemporal !0"
+        w.emit(f"{what} {kind} {value}, ptr {at}{order}, align {align}{hint}")
         return
     flags = f"<{dtype.lanes} x i1>"
     where = mask or "splat (i1 true)"

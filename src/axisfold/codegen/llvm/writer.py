@@ -39,6 +39,8 @@ class Writer:
         External functions used, as complete ``declare`` lines; a module's functions share them.
     chosen
         Names of results of ``select``.
+    streams
+        Whether the function writes past the caches.
     """
 
     def __init__(self, declarations: dict[str, str] | None = None) -> None:
@@ -48,6 +50,7 @@ class Writer:
         self.is_cold = False
         self.declarations = {} if declarations is None else declarations
         self.chosen: set[str] = set()
+        self.streams = False
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
         self._numbers = 0
