@@ -129,10 +129,10 @@ CASES = [
     ("sum", normal(1, 4099), 0, "shallow_column"),
     ("max", with_nan(7, 4099), 0, "shallow_column"),
     ("sum", normal(9, 3, 4096), 1, "shallow_column"),
-    ("var", normal(4, 4099), 0, "tiled_column"),
+    ("var", normal(16, 1031), 0, "column_of_passes"),
     ("var", normal(5, 1031, dtype="float64"), 0, "column_of_passes"),
-    ("argmin", normal(16, 1031), 0, "tiled_column"),
-    ("any", normal(6, 2111) > 1, 0, "tiled_column"),
+    ("argmin", normal(16, 1031), 0, "column_of_passes"),
+    ("any", normal(6, 2111) > 1, 0, "column_of_passes"),
 ]
 
 
