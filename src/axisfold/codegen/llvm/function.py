@@ -16,7 +16,6 @@ from typing import assert_never
 from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm import arithmetic, memory, tails
 from axisfold.codegen.llvm.calls import emit_call
-from axisfold.codegen.llvm.memory import Place
 from axisfold.codegen.llvm.outline import (
     PARALLEL,
     Outlined,
@@ -25,6 +24,7 @@ from axisfold.codegen.llvm.outline import (
     outline,
     round_work,
 )
+from axisfold.codegen.llvm.recent import Place
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.codegen.signature import scalar_parameters
@@ -133,7 +133,7 @@ class _Function:
             w.emit("fence seq_cst")
         w.emit("ret i32 0")
         params = ", ".join(self._parameter(p) for p in self.parameters)
-        lines = [*w.entry, *w.lines]
+        lines = [line for line in (*w.entry, *w.lines) if line]
         return "\n".join([f"{head}({params}) nounwind {{", "entry:", *lines, "}", ""])
 
     def _parameter(self, item: Buffer | Var) -> str:

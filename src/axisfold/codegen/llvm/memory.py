@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from axisfold.codegen.llvm.arithmetic import intrinsic, narrow_bits, widen_bits
+from axisfold.codegen.llvm.recent import Access, Place
 from axisfold.codegen.llvm.transpose import column
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
@@ -22,18 +23,6 @@ from axisfold.ir.stmt import STREAMED, Store
 LINE: Final = 64
 # Lanes that are no more elements apart are read by whole vectors.
 MOST_APART: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an access goes: a pointer, a value, and a constant, in the buffer's unit.
-
-    ``offset`` is that of the first lane where the lanes are contiguous.
-    """
-
-    pointer: str
-    offset: str
-    constant: int
 
 
 def is_contiguous(buffer: Buffer, index: Expr) -> bool:
@@ -199,6 +188,9 @@ def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
     gathered = dtype.lanes > 1 and not is_contiguous(buffer, node.index)
     is_regular = gathered and mask is None and isinstance(node.index, Ramp)
     kind = memory_type(dtype)
+    if not gathered and mask is None and node.cache != "volatile":
+        return loaded(w, node, _plain(w, node, place, align))
+    w.recent.forget(buffer)
     where = ""
     if not is_regular:
         where = address(w, buffer, place, dtype.lanes if gathered else 1)
@@ -218,13 +210,27 @@ def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
             f"{flags} {lanes}",
             f"{kind} zeroinitializer",
         )
-    elif node.cache == "volatile":
-        value = w.let(f"load atomic {kind}, ptr {where} monotonic, align {align}")
     else:
-        value = w.let(f"load {kind}, ptr {where}, align {align}")
-        if node.ahead and dtype.lanes > 1:
-            _prefetch(w, node, place, where)
+        value = w.let(f"load atomic {kind}, ptr {where} monotonic, align {align}")
     return loaded(w, node, value)
+
+
+def _plain(w: Writer, node: Load, place: Place, align: int) -> str:
+    """Append a read of neighbouring lanes, unless their value is known."""
+    buffer, dtype = node.buffer, stored(node.dtype)
+    known = w.recent.value(buffer, _access(buffer, place, dtype, align))
+    if known is not None:
+        return known
+    where = address(w, buffer, place, 1)
+    value = w.let(f"load {memory_type(dtype)}, ptr {where}, align {align}")
+    if node.ahead and dtype.lanes > 1:
+        _prefetch(w, node, place, where)
+    return value
+
+
+def _access(buffer: Buffer, place: Place, dtype: DType, align: int) -> Access:
+    unit = 1 if buffer.unit == "byte" else buffer.dtype.itemsize
+    return Access(place, memory_type(dtype), align, dtype.lanes * dtype.element.itemsize // unit)
 
 
 def _prefetch(w: Writer, node: Load, place: Place, where: str) -> None:
@@ -281,24 +287,32 @@ def emit_store(
         value = narrow_bits(w, value, source)
     scattered = dtype.lanes > 1 and not is_contiguous(buffer, stmt.index)
     at = address(w, buffer, place, dtype.lanes if scattered else 1)
-    kind = memory_type(dtype)
+    kind, access = memory_type(dtype), _access(buffer, place, dtype, align)
     if mask is not None and not scattered and buffer.scope == "local" and not is_shared:
         # Private memory may be rewritten with what it held: this keeps it promotable to registers.
-        old = w.let(f"load {kind}, ptr {at}, align {align}")
+        old = w.recent.value(buffer, access)
+        if old is None:
+            old = w.let(f"load {kind}, ptr {at}, align {align}")
         value, mask = w.select(mask, dtype, value, old), None
     if buffer.scope == "local" and dtype.lanes > 1 and value in w.chosen:
         # LLVM would make a masked store of a choice between a value and what memory holds, and
         # some processors take ten times as long for one.
         value = w.let(f"freeze {kind} {value}")
     if not scattered and mask is None:
-        is_atomic = stmt.cache == "volatile"
-        what, order = ("store atomic", " monotonic") if is_atomic else ("store", "")
+        if stmt.cache == "volatile":
+            w.recent.forget(buffer)
+            w.emit(f"store atomic {kind} {value}, ptr {at} monotonic, align {align}")
+            return
         hint = ""
         if stmt.cache == "stream" and min(align, dtype.lanes * dtype.itemsize) >= STREAMED:
             w.declarations["stream"] = "!0 = !{i32 1}"
             w.streams, hint = True, ", !nontemporal !0"
-        w.emit(f"{what} {kind} {value}, ptr {at}{order}, align {align}{hint}")
+        hidden = w.recent.write(buffer, access, value, len(w.lines))
+        if hidden is not None:
+            w.lines[hidden] = ""
+        w.emit(f"store {kind} {value}, ptr {at}, align {align}{hint}")
         return
+    w.recent.forget(buffer)
     flags = f"<{dtype.lanes} x i1>"
     where = mask or "splat (i1 true)"
     pointers = f"<{dtype.lanes} x ptr>" if scattered else "ptr"

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from axisfold.codegen.llvm.arithmetic import convert, intrinsic
-from axisfold.codegen.llvm.memory import Place, address, is_contiguous, loaded, stored
+from axisfold.codegen.llvm.memory import address, is_contiguous, loaded, stored
+from axisfold.codegen.llvm.recent import Place
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import INT64, DType
@@ -49,6 +50,7 @@ def emit_shared(w: Writer, node: Load, place: Place, mask: str) -> str:
     name, load = f"axisfold_part.{kinds}", f"llvm.masked.load.{kinds}.p0"
     w.declarations[load] = f"declare {kind} @{load}(ptr, i32, {flags}, {kind})"
     w.declarations[name] = _PART.format(name=name, kind=kind, lanes=flags, load=load)
+    w.recent.forget(node.buffer)
     at = address(w, node.buffer, place, 1)
     return loaded(w, node, w.let(f"call {kind} @{name}(ptr {at}, {flags} {mask})"))
 

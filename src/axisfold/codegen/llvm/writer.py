@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from axisfold.codegen.llvm.recent import Recent
 from axisfold.codegen.llvm.types import constant, splat, value_type
 from axisfold.dtypes import DType, Scalar
 
@@ -41,6 +42,8 @@ class Writer:
         Names of results of ``select``.
     streams
         Whether the function writes past the caches.
+    recent
+        What this block has written to memory.
     """
 
     def __init__(self, declarations: dict[str, str] | None = None) -> None:
@@ -51,6 +54,7 @@ class Writer:
         self.declarations = {} if declarations is None else declarations
         self.chosen: set[str] = set()
         self.streams = False
+        self.recent = Recent()
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
         self._numbers = 0
@@ -140,6 +144,7 @@ class Writer:
         """Begin a block."""
         self.lines.append(f"{label}:")
         self.block = label
+        self.recent.clear()
 
     def branch(self, label: str) -> None:
         """End the block with a jump."""

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a block of a function has just written to memory.
+
+A value that a place was given is not read again from there, and a write that nothing reads before
+the next one to the same place is taken back: where a loop is written out, states that it folds into
+stay in registers.  Buffers do not overlap, so that only accesses of the same one matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from axisfold.ir.buffer import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an access goes: a pointer, a value, and a constant, in the buffer's unit.
+
+    ``offset`` is that of the first lane where the lanes are contiguous.
+    """
+
+    pointer: str
+    offset: str
+    constant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Neighbouring bytes that are read or written at once, as a value of an LLVM type."""
+
+    place: Place
+    kind: str
+    align: int
+    units: int
+
+    def is_apart(self, other: Access) -> bool:
+        """Return whether two accesses of a buffer surely have no byte in common."""
+        a, b = self.place, other.place
+        if (a.pointer, a.offset) != (b.pointer, b.offset):
+            return False
+        return a.constant + self.units <= b.constant or b.constant + other.units <= a.constant
+
+
+@dataclass(slots=True)
+class _Written:
+    value: str
+    line: int
+    is_read: bool = False
+
+
+class Recent:
+    """The writes of a block that are still there, by buffer."""
+
+    def __init__(self) -> None:
+        self._writes: dict[Buffer, dict[Access, _Written]] = {}
+
+    def value(self, buffer: Buffer, access: Access) -> str | None:
+        """Return what a read finds, None if it has to look; then the read is noted."""
+        writes = self._writes.get(buffer, {})
+        if access in writes:
+            return writes[access].value
+        for other, written in writes.items():
+            written.is_read |= not access.is_apart(other)
+        return None
+
+    def write(self, buffer: Buffer, access: Access, value: str, line: int) -> int | None:
+        """Note a write, of a line of text; return the line of a write that it makes needless."""
+        writes = self._writes.get(buffer, {})
+        hidden = writes.get(access)
+        kept = {other: w for other, w in writes.items() if access.is_apart(other)}
+        self._writes[buffer] = kept | {access: _Written(value, line)}
+        return hidden.line if hidden is not None and not hidden.is_read else None
+
+    def forget(self, buffer: Buffer) -> None:
+        """Note that a buffer is read or written in other ways."""
+        self._writes.pop(buffer, None)
+
+    def clear(self) -> None:
+        """Begin another block."""
+        self._writes.clear()
