@@ -60,6 +60,20 @@ def test_large_folds(name, rule):
     check(name, elements(shape, "float32", name), axis, rule, seed=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "shape"),
+    [("sum", "float32", (6200, 3)), ("max", "float32", (3073, 8)), ("prod", "float16", (4100, 16)),
+     ("sum", "int8", (7001, 2)), ("mean", "float64", (3584, 2)), ("norm", "float32", (801, 32)),
+     ("sum", "float32", (6144, 4))],
+)  # fmt: skip
+def test_several_rows_for_each_team(name, dtype, shape):
+    check(name, elements(shape, dtype, name, seed=2), 1, "short_row")
+    (plan,) = planner._plans.values()
+    # The last blocks are not whole, but where rows fill them.
+    assert plan.layout.gpu.rows > 1
+    assert "unrolled" in str(plan.compiled.ir)
+
+
 TILED = {
     "tiled_row": ((9, 100), 1),
     "tiled_row_split": ((2, 9001), 1),

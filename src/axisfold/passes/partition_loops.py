@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -76,7 +77,8 @@ class _Found:
     """A guard inside a loop, with the domains of the loops between.
 
     ``inner`` are the variables of these loops, and of threads that must agree; ``serial`` those of
-    the serial and parallel ones among them, ``lanes`` those of the vectorized ones.
+    the serial and parallel ones among them, ``lanes`` those of the vectorized ones, ``unrolled``
+    those of the unrolled ones.
     """
 
     condition: Expr
@@ -84,6 +86,7 @@ class _Found:
     inner: frozenset[Var] = frozenset()
     serial: frozenset[Var] = frozenset()
     lanes: frozenset[Var] = frozenset()
+    unrolled: frozenset[Var] = frozenset()
 
 
 class _Partition(StmtRewriter):
@@ -91,6 +94,7 @@ class _Partition(StmtRewriter):
         super().__init__()
         self.copies = 1
         self.threads: frozenset[Var] = frozenset()
+        self.rolled: frozenset[Var] = frozenset()
         self.is_launched = False
         self.is_rest = False
 
@@ -99,10 +103,30 @@ class _Partition(StmtRewriter):
         # Blocks of a cluster may meet as well.
         tagged = zip(launch.vars, launch.tags, strict=True)
         self.threads = frozenset(v for v, tag in tagged if not is_block_tag(tag))
-        return super().visit_launch(launch)
+        return super().visit_launch(self._by_blocks(launch))
+
+    def _by_blocks(self, launch: Launch) -> Launch:
+        """Take guards inside of unrolled loops out where all rounds of a block are inside.
+
+        Each round would have a branch of its own, and its loads would wait for the round before.
+        """
+        inside = self.bounds
+        for var, extent in zip(launch.vars, launch.extents, strict=True):
+            inside = inside.extended(var, build.const(0, var.dtype), extent)
+        found = _guards(launch.body, _Found(build.TRUE, inside, self.threads))
+        guards = [g for g in found if _in_unrolled(g) and not _is_split_inside(g)]
+        block = launch.vars[0]
+        edges = {c: r.first for c, r in _reaches(block, guards).items() if r.first is not None}
+        if not edges or launch.tags[0] != "blockIdx.x":
+            return launch
+        first = functools.reduce(build.minimum, dict.fromkeys(edges.values()))
+        self.rolled = frozenset(v for g in guards for v in g.unrolled if uses(g.condition, {v}))
+        whole = renamed_loops(_holding(_without(launch.body, set(edges)), set(edges)))
+        rest = _with_rolled(launch.body, self.rolled)
+        return replace(launch, body=If(simplify(block < first, inside), whole, rest))
 
     def visit_for(self, loop: For) -> Stmt:
-        if loop.kind not in _SPLIT:
+        if loop.kind not in _SPLIT or loop.var in self.rolled:
             return super().visit_for(loop)
         if self.is_rest:
             if (rounds := build.as_int(loop.extent)) is not None and rounds <= MAX_TAIL_STORES:
@@ -211,6 +235,27 @@ def _is_split_inside(found: _Found) -> bool:
     return any(_rising(condition, v, found.bounds) is not None for v in found.serial)
 
 
+def _in_unrolled(found: _Found) -> bool:
+    """Return whether an unrolled loop tells the rounds of a guard apart."""
+    return any(uses(found.condition, {v}) for v in found.unrolled)
+
+
+def _holding(stmt: Stmt, guards: set[Expr]) -> Stmt:
+    """Return a statement where all-reduces, too, need not ask what guards have asked."""
+    known = {build.bare(guard) for guard in guards}
+    return rewrite(stmt, lambda n: build.TRUE if isinstance(n, Compare) and n in known else n)
+
+
+def _with_rolled(stmt: Stmt, variables: frozenset[Var]) -> Stmt:
+    """Return a statement in which the loops over some variables are rolled."""
+
+    def rule(node: Node) -> Node:
+        is_one = isinstance(node, For) and node.var in variables
+        return replace(node, kind="rolled") if is_one else node  # type: ignore[type-var]
+
+    return rewrite(stmt, rule)
+
+
 def _stores(stmt: Stmt) -> int:
     """Return how many stores a statement will have once its loops are split and unrolled."""
     match stmt:
@@ -237,6 +282,7 @@ def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
                 inner=at.inner | {stmt.var},
                 serial=at.serial | {stmt.var} if stmt.kind in _SPLIT else at.serial,
                 lanes=at.lanes | {stmt.var} if stmt.kind == "vectorized" else at.lanes,
+                unrolled=at.unrolled | {stmt.var} if stmt.kind == "unrolled" else at.unrolled,
             )
             yield from _guards(stmt.body, found)
         case _:
@@ -336,3 +382,4 @@ class _Remover(StmtRewriter):
         if stmt.condition in self.guards:
             return self.visit(stmt.then)
         return super().visit_if(stmt)
+

@@ -28,14 +28,20 @@ def row(
 
 
 def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
-    """Give each row a team of threads, and a block as many rows as it has teams."""
-    team = graph.gpu.team
+    """Give each team of threads a row, or several side by side with those of its block."""
+    team, several = graph.gpu.team, graph.gpu.rows
     result, state = s[graph.results[0]], s[graph.state[0]]
-    rows = fused(result, result.op.axis)
-    block, place = result.split(rows, factor=max(BLOCK // team, 1))
+    rows, teams = fused(result, result.op.axis), max(BLOCK // team, 1)
+    block, row = result.split(rows, factor=teams * several)
+    if several > 1:
+        turn, place = result.split(row, factor=teams)
+        result.reorder(place, turn)
+        result.unroll(turn)
+    else:
+        turn = place = row
     bind(result, block, "blockIdx.x")
     bind(result, place, "threadIdx.y" if team > 1 else "threadIdx.x")
-    state.compute_at(result, place)
+    state.compute_at(result, turn)
     state.set_scope("local")
     fold_row(s, graph, graph.state, team, graph.gpu.steps)
 

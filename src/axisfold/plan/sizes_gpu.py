@@ -42,6 +42,9 @@ MANY_PARTS: Final = 16
 SHORT_ROW: Final = 4096
 # Steps of a thread over a short row, all written out.
 MOST_STEPS: Final = 16
+# Rows of a thread whose loads are under way at once, up to so many bytes together.
+MOST_ROWS: Final = 8
+ROWS_BYTES: Final = 64
 # Loads of a thread, and their elements, that it holds while it passes over a row several times.
 HELD: Final = 8
 HELD_ELEMENTS: Final = 32
@@ -86,6 +89,8 @@ class GpuClass:
         Loads of a thread that are under way at once.
     fixed
         Constant extents of the last axes, 0 for those that are arguments.
+    rows
+        Rows that a team takes at once.
     """
 
     form: Form
@@ -94,6 +99,7 @@ class GpuClass:
     parts: int = 1
     steps: int = UNROLL
     fixed: tuple[int, ...] = ()
+    rows: int = 1
 
     @property
     def is_narrow(self) -> bool:
@@ -203,7 +209,7 @@ def classify(
     else:
         found = _column(problem, lanes, folded, (DEAR_WAVES if dear else 1) * wave_of_columns)
     if not has_tiles or found.form not in TILED or (sums_short and found.form == "short_row"):
-        return found
+        return _with_rows(found, outputs, inputs, wave) if found.form == "short_row" else found
     steps = UNROLL if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
     return _with_few_merges(found, outputs, folded, inputs, target) if dear else found
@@ -247,8 +253,7 @@ def _row(
         fixed = tuple(a.extent for a in problem.reduced)
         if lanes > 1:
             fixed = (*fixed[:-1], fixed[-1] // lanes, lanes)
-        steps = max(-(-units // team), 1)
-        return GpuClass("short_row", lanes, team, 1, steps, fixed)
+        return GpuClass("short_row", lanes, team, 1, max(-(-units // team), 1), fixed)
     fixed = (lanes,) if lanes > 1 else ()
     parts, loads = _row_parts(units, outputs, wave, waves), UNROLL
     is_one_turn = wave * BLOCK // 2 <= units <= wave * BLOCK * UNROLL
@@ -258,6 +263,13 @@ def _row(
         parts = min(parts, _power_up(-(-units // (BLOCK * loads))))
     form: Form = "row" if parts == 1 else "row_split"
     return GpuClass(form, lanes, BLOCK, parts, max(loads, _loads(units // parts)), fixed)
+
+
+def _with_rows(row: GpuClass, outputs: int, inputs: Inputs, wave: int) -> GpuClass:
+    """Return the class with several short rows for a team, while blocks still fill the card."""
+    load_bytes = row.steps * row.lanes * max(inputs.itemsizes)
+    most = min(ROWS_BYTES // load_bytes, outputs * row.team // (BLOCK * wave), MOST_ROWS)
+    return replace(row, rows=1 << max(most, 1).bit_length() - 1)
 
 
 def _row_parts(units: int, outputs: int, wave: int, waves: tuple[int, int]) -> int:
