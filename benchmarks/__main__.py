@@ -31,7 +31,7 @@ def _arguments(given: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--peers",
-        help="libraries, or none (default: all; on a GPU of torch.compile, cupy, jax)",
+        help="libraries, or none (default: all; on a GPU torch.compile, cupy, jax, cuda.compute)",
     )
     parser.add_argument("--scale", type=float, default=1.0, help="of the large arrays")
     parser.add_argument("--threads", type=int, default=config.threads)

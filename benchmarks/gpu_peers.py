@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from benchmarks.compute_peer import compute_peer
 from benchmarks.peers import Operation, Peer
 
 # Calls of JAX in a row, which has streams of its own that no event of ours sees.
@@ -67,7 +68,9 @@ def _jax() -> Peer:
     )
 
 
-_PEERS: Final[dict[str, Callable[[], Peer]]] = {"cupy": _cupy, "jax": _jax}
+_PEERS: Final[dict[str, Callable[[], Peer]]] = {
+    "cupy": _cupy, "jax": _jax, "cuda.compute": compute_peer,
+}  # fmt: skip
 
 
 def installed(wanted: list[str]) -> dict[str, Peer]:

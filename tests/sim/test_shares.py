@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans for GPUs where blocks have much to do: several waves of them, more loads, short sums."""
 
+import re
+
 import numpy as np
 import pytest
 from fold_support import agree, elements, expected, simulated
@@ -36,10 +38,28 @@ def test_few_rows_are_shared_by_several_waves(name):
     assert gpu.parts == (3 if name == "var" else 9)
 
 
-def test_elements_of_several_parts_have_one_wave_and_few_loads():
-    found, gpu = check("sum", elements((2, 19_003), "complex64", "sum"), 1)
-    assert (found, gpu.steps) == ("row_split", sizes_gpu.UNROLL)
-    assert gpu.parts == 3
+LOADS = {
+    "two elements": (lambda x: x, "float32x4"),
+    "odd rows": (lambda x: x[:, 1:], "float32x2"),
+    "steps": (lambda x: x[:, ::2], "float32x2"),
+    "odd length": (lambda x: x[:, :101], "float32x2"),
+}
+
+
+@pytest.mark.parametrize("layout", LOADS)
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((2, 9_004), 1), ((800, 102), 0), ((800, 102), 1), ((5, 202), 0)]
+)
+def test_parts_of_elements_are_loaded_at_once(layout, axis, shape):
+    view, load = LOADS[layout]
+    for name in ("sum", "norm"):
+        x = view(elements(shape, "complex64", name))
+        _, [result] = fold_in_sim([x], [name], axis, seed=1)
+        agree(name, result, expected(name, x, axis), x, axis)
+        ((key, made),) = planner._plans.items()
+        planner._plans.clear()
+        loads = set(re.findall(r"\((\w+)\*\)x0_\d", str(made.compiled.device)))
+        assert loads == {load}, key
 
 
 @pytest.mark.parametrize(("outputs", "parts"), [(17, 2), (40, 1)])

@@ -29,7 +29,7 @@ class DeviceLaunch:
     stream
         Returns the handle of the caller's current stream.
     inputs
-        For each real component: which array, and the byte offset of its first element.
+        For each operand: which array, and the byte offset of its first element.
     index
         An address for each placeholder of the element index, which has no memory.
     outputs

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from math import prod
 from typing import Any, Protocol, TypeAlias
@@ -24,10 +25,10 @@ from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.plan.canonical import Inner, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
-from axisfold.plan.lanes import with_lanes
+from axisfold.plan.lanes import Inputs, with_lanes
 from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import cpu_sizes, cpu_stores, cpu_width, with_streams
-from axisfold.plan.sizes_gpu import Inputs, classify
+from axisfold.plan.sizes_gpu import classify
 from axisfold.target import Target
 from axisfold.tensor.float8 import Float8, element_of, value_dtype
 from axisfold.tensor.member import too_few
@@ -148,7 +149,8 @@ def plan_fold(
     )
     itemsizes = [d.itemsize for d in dtypes]
     kind, steps = problem.inner(itemsizes)
-    steps = tuple(_part_step(s, d, target) for d, s in zip(dtypes, steps, strict=True))
+    results = (False,) * len(arrays) + (True,) * traced.is_spread
+    steps = tuple(map(partial(_part_step, target), dtypes, steps, results))
     rest = None
     if target.has_threads:
         of = Inputs(
@@ -187,9 +189,12 @@ def _on_host(
     return problem, rest, LayoutClass(*ranks, kind, steps, *sizes, None, width, stores)
 
 
-def _part_step(step: Inner, dtype: DType | Float8, target: Target) -> Inner:
-    """Return how a real component steps where the elements do so by ``step``."""
-    if dtype.is_complex:
+def _part_step(target: Target, dtype: DType | Float8, step: Inner, is_result: bool) -> Inner:
+    """Return how a real component steps where the elements do so by ``step``.
+
+    A thread of a GPU loads whole elements.
+    """
+    if dtype.is_complex and (is_result or not target.has_threads):
         # A complex element is two real ones, so its components do not lie side by side.
         step = {"unit": "two", "zero": "zero"}.get(step, "any")  # type: ignore[assignment]
     return "any" if step == "two" and target.has_threads else step
@@ -210,7 +215,7 @@ def _address(array: Any) -> int:
 
 
 def input_offsets(planned: Planned, arrays: Sequence[Layout]) -> tuple[tuple[int, int], ...]:
-    """Return for each real component which array it is of, and where its first element lies.
+    """Return for each operand which array it is of, and where its first element lies.
 
     Initial values are arrays of one element each, after the others.
     """
@@ -218,7 +223,8 @@ def input_offsets(planned: Planned, arrays: Sequence[Layout]) -> tuple[tuple[int
     for which, (array, parts) in enumerate(zip(arrays, planned.traced.elements, strict=True)):
         step = array.itemsize // len(parts)
         start = planned.problem.offsets[which]
-        found += [(which, start + step * n) for n in range(len(parts))]
+        count = 1 if planned.plan.layout.joins_parts else len(parts)
+        found += [(which, start + step * n) for n in range(count)]
     for which, value in enumerate(planned.traced.initial, len(arrays)):
         step = value.form.real.itemsize
         found += [(which, step * n) for n in range(len(value.variables))]
@@ -325,7 +331,11 @@ def layouts(planned: Planned) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     axes = [*problem.kept, *problem.reduced]
     found: list[list[tuple[int, int]]] = []
     for which, parts in enumerate(traced.elements):
-        found += [[(a.extent, a.strides[which]) for a in axes] for _ in parts]
+        own = [(a.extent, a.strides[which]) for a in axes]
+        if planned.plan.layout.joins_parts and len(parts) > 1:
+            found.append([*own, (len(parts), parts[0].dtype.itemsize)])
+        else:
+            found += [own] * len(parts)
     found += [[(1, 0)] for value in traced.initial for _ in value.variables]
     if traced.uses_index:
         found.append([(a.extent, a.index_stride) for a in problem.reduced])

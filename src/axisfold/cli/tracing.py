@@ -14,6 +14,7 @@ from axisfold import sim
 from axisfold.api.fold import (
     Planned,
     input_offsets,
+    layouts,
     part_offsets,
     result_layouts,
     scalar_values,
@@ -81,21 +82,19 @@ def print_trace(trace: sim.Trace, output: Path | None) -> None:
 def _arguments(planned: Planned, array: Array) -> list[Array]:
     """Return an array for each parameter of the kernel."""
     problem, params = planned.problem, planned.plan.compiled.device.params
-    axes = [*problem.kept, *problem.reduced]
-    shape = tuple(axis.extent for axis in axes)
-    strides = tuple(axis.strides[0] for axis in axes)
     memory = array.ravel(order="K").view(np.uint8)
+    offsets = [offset for _, offset in input_offsets(planned, [array])]
     arguments: list[Array] = [
         np.ndarray(shape, buffer.dtype.to_numpy(), memory, offset, strides)
-        for (_, offset), buffer in zip(input_offsets(planned, [array]), params, strict=False)
+        for offset, buffer, (shape, strides) in zip(offsets, params, layouts(planned), strict=False)
     ]
     if planned.plan.graph.index is not None:
         steps = tuple(axis.index_stride for axis in problem.reduced)
         extents = tuple(axis.extent for axis in problem.reduced)
         arguments.append(as_strided(np.zeros(1, np.int64), extents, steps, writeable=False))
-    layouts = iter(result_layouts(planned))
+    written = iter(result_layouts(planned))
     for result in planned.traced.results:
-        arguments += [_strided(part, next(layouts)) for part in _parts(result, prod(planned.shape))]
+        arguments += [_strided(part, next(written)) for part in _parts(result, prod(planned.shape))]
     return arguments
 
 

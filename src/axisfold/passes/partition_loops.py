@@ -382,4 +382,3 @@ class _Remover(StmtRewriter):
         if stmt.condition in self.guards:
             return self.visit(stmt.then)
         return super().visit_if(stmt)
-

@@ -16,6 +16,7 @@ from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
 from axisfold.plan.facts import facts_of_results
 from axisfold.plan.graph import Graph, LayoutClass
+from axisfold.plan.operands import elements_at, placeholders
 from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
@@ -260,54 +261,11 @@ class Composer:
         return build.minimum(self.reduced_extents[-1] - tile * rows, rows)
 
     def inputs(self) -> tuple[tuple[Tensor, ...], ...]:
-        """Return a placeholder for each real component of each input."""
-        rank_shape = [*self._kept_shape(), *self.reduced_extents]
-        found = []
-
-        for position, parts in enumerate(self.traced.elements):
-            strides = self._strides(position, len(rank_shape), parts[0].dtype.itemsize)
-            found.append(
-                tuple(
-                    placeholder(
-                        rank_shape,
-                        v.dtype,
-                        v.name,
-                        strides=strides,
-                        unit="byte",
-                        facts=self._facts(position, v),
-                    )
-                    for v in parts
-                )
-            )
-        return tuple(found)
-
-    def _facts(self, position: int, element: Var) -> Facts:
-        if self.layout.gpu is None:
-            return Facts(align=0)
-        # A GPU reads elements at multiples of their size only, and is given no others.
-        width = element.dtype.itemsize
-        if self.layout.gpu.lanes == 1 or self.layout.inner_steps[position] != "unit":
-            return Facts(align=width)
-        width *= self.layout.gpu.lanes
-        return Facts(align=width, stride_align=width)
+        """Return the placeholders of each input."""
+        return placeholders(self.traced, self.layout, [*self._kept_shape(), *self.reduced_extents])
 
     def _kept_shape(self) -> list[Expr]:
         return self.kept_extents if self.layout.kept else []
-
-    def _strides(self, position: int, rank: int, itemsize: int) -> list[Expr]:
-        """Return the strides of an operand, with the step of the innermost axis if it is known."""
-        strides: list[Expr] = [Var(f"s{position}_{axis}", INT64) for axis in range(rank)]
-        inner, step = self.layout.innermost, self.layout.inner_steps[position]
-        if step != "any":
-            own = {"unit": 1, "two": 2, "zero": 0}[step] * itemsize
-            strides[inner] = build.const(own, INT64)
-            if self.layout.lanes > 1:
-                strides[inner - 1] = build.const(own * self.layout.lanes, INT64)
-            if self.layout.width:
-                strides[self.layout.outside] = build.const(own * self.layout.width, INT64)
-            if self.layout.gpu is not None and self.layout.gpu.is_narrow:
-                strides[-1] = build.const(own * self.layout.gpu.fixed[0], INT64)
-        return strides
 
     def _interleaved(self, parts: int) -> tuple[Expr, ...] | None:
         """Return the strides of one of several components; None where they are arguments."""
@@ -340,11 +298,7 @@ class Composer:
     ) -> dict[Var, Expr]:
         """Return what traced elements and their index stand for at the loops' position."""
         place = here if self.layout.kept else here[1:]
-        mapping: dict[Var, Expr] = {
-            variable: tensor[tuple(place)]
-            for variables, tensors in zip(self.traced.elements, inputs, strict=False)
-            for variable, tensor in zip(variables, tensors, strict=True)
-        }
+        mapping = elements_at(self.traced, inputs, place)
         if index is not None:
             flat: Expr = build.const(0, INT64)
             strides = index.op.strides  # type: ignore[attr-defined]

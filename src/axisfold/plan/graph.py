@@ -71,6 +71,11 @@ class LayoutClass:
         return self.kept + self.reduced - 1 if self.inner_kind == "kept" else self.kept - 1
 
     @property
+    def joins_parts(self) -> bool:
+        """Whether all real components of an input are one operand."""
+        return self.gpu is not None
+
+    @property
     def lanes(self) -> int:
         """Elements of one load, which are an axis of their own if there are several."""
         return self.gpu.axis_lanes if self.gpu is not None else 1
@@ -83,7 +88,7 @@ class Graph:
     Attributes
     ----------
     inputs
-        For each input the placeholders of its real components.
+        For each input the placeholders of its real components, or the one of all.
     initial
         For each value that is folded beside the elements the placeholders of its real components.
     index

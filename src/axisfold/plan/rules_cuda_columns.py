@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_gpu import bind, first, fused
+from axisfold.plan.schedules_gpu import bind, first, fused, join_parts
 from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -32,6 +32,7 @@ def thread_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> 
         state.reorder(folded, state.op.axis[-1])
         state.vectorize(state.op.axis[-1])
     state.unroll(folded)
+    join_parts(s, graph, state, folded)
 
 
 def column(
@@ -116,4 +117,5 @@ def _rows(s: Schedule, graph: Graph, tensors: Any, rest: Axis) -> Any:
         fold.reorder(turns, step, fold.op.axis[-1])
         fold.vectorize(fold.op.axis[-1])
     fold.unroll(step)
+    join_parts(s, graph, fold, step)
     return rows

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_gpu import bind, first, fused, named
+from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, named
 from axisfold.plan.sizes_gpu import BLOCK
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -92,6 +92,7 @@ def fold_row(s: Schedule, graph: Graph, tensors: Any, team: int, unroll: int) ->
     if lane is None:
         step = stage.op.reduce_axis[-1] if team > 1 else _turns(graph, stage, unroll)[1]
         stage.unroll(step)
+        join_parts(s, graph, stage, step)
         return
     lanes = s[first(s.rfactor(tensors, lane, factor_axis=-1))]
     stage.unroll(stage.op.reduce_axis[0])
@@ -105,6 +106,7 @@ def fold_row(s: Schedule, graph: Graph, tensors: Any, team: int, unroll: int) ->
     lanes.reorder(turn, step, lanes.op.axis[-1])
     lanes.unroll(step)
     lanes.vectorize(lanes.op.axis[-1])
+    join_parts(s, graph, lanes, step)
 
 
 def _turns(graph: Graph, stage: Stage, size: int) -> tuple[Axis, Axis]:

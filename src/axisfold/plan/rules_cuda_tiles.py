@@ -8,7 +8,7 @@ from typing import Any
 from axisfold.plan.compose import Graph
 from axisfold.plan.rules_cuda_columns import fold_parts, tile_of_columns
 from axisfold.plan.rules_cuda_rows import fold_row
-from axisfold.plan.schedules_gpu import bind, first, fused, rows_of_block
+from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, rows_of_block
 from axisfold.plan.sizes_gpu import BLOCK
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -142,5 +142,7 @@ def _tiles(s: Schedule, graph: Graph, parent: Stage, turn: Axis) -> None:
             lanes.reorder(step, lanes.op.axis[-1])
             lanes.unroll(step)
             lanes.vectorize(lanes.op.axis[-1])
+            stage = lanes
         else:
             stage.unroll(step)
+        join_parts(s, graph, stage, step)

@@ -6,9 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from axisfold.ir.expr import Expr
+from axisfold.ir.walk import post_order
+from axisfold.plan.graph import Graph
 from axisfold.plan.sizes_gpu import BLOCK, WARP
+from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis, thread_axis
+from axisfold.tensor.tensor import Tensor, TensorLoad
 
 
 def first(tensors: Any) -> Any:
@@ -24,6 +29,34 @@ def fused(stage: Stage, axes: Sequence[Axis]) -> Axis:
 def bind(stage: Stage, axis: Axis, tag: str) -> None:
     """Let an index of the hardware count the rounds of a loop."""
     stage.bind(axis, thread_axis(tag))
+
+
+def join_parts(s: Schedule, graph: Graph, stage: Stage, at: Axis) -> None:
+    """Load all real components of elements, and of the lanes of a load, into registers at once.
+
+    ``at`` is the loop of a stage around them, which reads one element in a round: where it reads
+    another besides, what lies between them would be loaded too.
+    """
+    layout = graph.layout
+    assert layout is not None  # noqa: S101  (the composer says it)
+    for tensors, inner in zip(graph.inputs, layout.inner_steps, strict=False):
+        whole = tensors[0]
+        if whole.ndim == layout.kept + layout.reduced or len(_places(stage, whole)) != 1:
+            continue
+        copy = s[s.cache_read(whole, "local", [stage.op.output(0)])]
+        copy.compute_at(stage, at)
+        *axes, part = copy.op.axis
+        if layout.lanes > 1 and inner == "unit":
+            lane = axes.pop(layout.innermost)
+            copy.reorder(*axes, lane, part)
+            part = copy.fuse(lane, part)
+        copy.vectorize(part)
+
+
+def _places(stage: Stage, whole: Tensor) -> set[tuple[Expr, ...]]:
+    """Return where a stage reads elements of an operand, whichever of their components."""
+    nodes = (n for e in getattr(stage.op, "body", ()) for n in post_order(e))
+    return {n.indices[:-1] for n in nodes if isinstance(n, TensorLoad) and n.tensor is whole}
 
 
 def named(stage: Stage, name: str) -> Axis | None:

@@ -9,19 +9,16 @@ in short rows and narrow columns, whose rules say so.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from axisfold.dtypes import FLOAT32
-from axisfold.plan.canonical import LoopAxis, Problem
+from axisfold.plan.canonical import Problem
+from axisfold.plan.lanes import Inputs, divides, lanes_of, most_lanes
 from axisfold.plan.merging import is_dear
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
 
-# Bytes of the longest load of a thread, and of the states that its lanes may hold.
-LOAD_BYTES: Final = 16
-STATE_BYTES: Final = 96
 # Threads of a block, and loads of a thread that are under way at once.
 BLOCK: Final = 256
 UNROLL: Final = 4
@@ -112,57 +109,6 @@ class GpuClass:
         return 1 if self.is_narrow else self.lanes
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """What the lanes of a load depend on.
-
-    Attributes
-    ----------
-    itemsizes
-        Bytes of an element of each input.
-    addresses
-        Of the first elements, as far as alignment goes.
-    is_split
-        Whether an element's real components are loaded one by one.
-    """
-
-    itemsizes: tuple[int, ...]
-    addresses: tuple[int, ...]
-    is_split: tuple[bool, ...]
-
-
-def lanes_of(problem: Problem, inputs: Inputs, state_bytes: int) -> int:
-    """Return the elements of one load: a power of two that all of the layout divides by."""
-    kind, steps = problem.inner(inputs.itemsizes)
-    axis = (problem.kept if kind == "kept" else problem.reduced)[-1]
-    if "unit" not in steps or "any" in steps or any(inputs.is_split):
-        return 1
-    units = [s for s, step in zip(inputs.itemsizes, steps, strict=True) if step == "unit"]
-    lanes = _most_lanes(units, state_bytes)
-    while lanes > 1 and (axis.extent % lanes or not _divides(lanes, (axis,), problem, inputs)):
-        lanes //= 2
-    return lanes
-
-
-def _most_lanes(itemsizes: Sequence[int], state_bytes: int) -> int:
-    """Return the most elements that a load and the registers for their states hold."""
-    states = max(STATE_BYTES // state_bytes, 1)
-    return min(max(LOAD_BYTES // max(itemsizes), 1), 1 << states.bit_length() - 1)
-
-
-def _divides(lanes: int, inner: Sequence[LoopAxis], problem: Problem, inputs: Inputs) -> bool:
-    """Return whether loads along the inner axes are aligned, wherever the others stand."""
-    outer = [a for a in (*problem.kept, *problem.reduced) if a not in inner]
-    for which, itemsize in enumerate(inputs.itemsizes):
-        if inner[0].strides[which] == 0:
-            continue
-        starts = [inputs.addresses[which] + problem.offsets[which]]
-        starts += [a.strides[which] for a in outer]
-        if any(start % (lanes * itemsize) for start in starts):
-            return False
-    return True
-
-
 TILED: Final[dict[Form, Form]] = {
     "row": "tiled_row", "short_row": "tiled_row", "row_split": "tiled_row_split",
     "column": "tiled_column", "column_split": "tiled_column_split",
@@ -191,17 +137,14 @@ def classify(
     dear = has_tiles and is_dear(traced)
     # A tile has one state, and one that is as wide as its elements.
     lanes = lanes_of(problem, inputs, state_bytes if kind == "kept" or not has_tiles else 1)
+    if any(inputs.is_split) and (has_tiles or traced.is_spread):
+        lanes = 1  # what reads two elements at once, or writes them, takes parts one by one
     if dear and kind == "kept":
         lanes = min(lanes, DEAR_LANES)
     if kind == "reduced":
-        # The parts of an element lie side by side: what one load brings into the first-level cache
-        # must be there when the next part is loaded.
-        has_parts = any(len(parts) > 1 for parts in traced.elements)
-        has_waves = not (traced.is_spread or is_dear(traced) or has_parts)
+        has_waves = not (traced.is_spread or is_dear(traced))
         waves = (FEW_ROWS_WAVES, MANY_ROWS_WAVES) if has_waves else (1, 1)
         found = _row(problem, lanes, outputs, folded, wave, waves)
-        if has_parts and found.form in ("row", "row_split"):
-            found = replace(found, steps=UNROLL)
         if traced.is_spread and found.parts == 1:
             return _spread_row(problem, found, inputs, target) if has_tiles else found
     elif _is_narrow(problem, lanes, inputs):
@@ -356,9 +299,9 @@ def _narrow(
 ) -> GpuClass:
     width = problem.kept[-1].extent
     others = math.prod(a.extent for a in problem.kept[:-1])
-    lanes = _most_lanes(inputs.itemsizes, state_bytes)
+    lanes = most_lanes(inputs.itemsizes, state_bytes)
     row = problem.reduced[-1]
-    while lanes > 1 and not _divides(lanes, (problem.kept[-1], row), problem, inputs):
+    while lanes > 1 and not divides(lanes, (problem.kept[-1], row), problem, inputs):
         lanes //= 2
     height = max(2 * BLOCK // width, 1)
     useful = _power_up(-(-folded // (height * lanes * UNROLL)))

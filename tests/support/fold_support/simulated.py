@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from axisfold import sim
 from axisfold.api.arguments import item_of, resolve_row
 from axisfold.api.dispatch import all_inputs, fold_request, plan_request
-from axisfold.api.fold import input_offsets, part_offsets, result_layouts, scalar_values
+from axisfold.api.fold import input_offsets, layouts, part_offsets, result_layouts, scalar_values
 from axisfold.api.initial import on_host, values_of
 from axisfold.api.options import Operands, Request, named_call
 from axisfold.api.outputs import result_form
@@ -59,21 +59,18 @@ def run(request, inputs, initial=None, seed=0):
     planned = plan_request(request, inputs, TARGET)
     problem, plan = planned.problem, planned.plan
     program = plan.compiled.device
-    axes = [*problem.kept, *problem.reduced]
     arrays = []
     wanted = [value.form.dtype for value in planned.traced.initial]
     count = len(inputs) - request.is_masked
     values = values_of(request.function, initial, count, len(wanted)) if wanted else []
     placed = [on_host(request.function, *pair) for pair in zip(values, wanted, strict=True)]
-    for (which, offset), buffer in zip(
-        input_offsets(planned, inputs), program.params, strict=False
+    for (which, offset), buffer, (shape, strides) in zip(
+        input_offsets(planned, inputs), program.params, layouts(planned), strict=False
     ):
         dtype = buffer.dtype.stored
         if which >= len(inputs):
             arrays.append(_strided(placed[which - len(inputs)], offset, dtype, (1,), (0,)))
             continue
-        strides = tuple(a.strides[which] for a in axes)
-        shape = tuple(a.extent for a in axes)
         arrays.append(_strided(inputs[which], offset, dtype, shape, strides))
     if plan.graph.index is not None:
         strides = tuple(a.index_stride for a in problem.reduced)
@@ -81,13 +78,13 @@ def run(request, inputs, initial=None, seed=0):
         arrays.append(as_strided(np.zeros(1, "i8"), shape, strides, writeable=False))
     form = result_form(problem, planned.shape, planned.reduced, request.keepdims)
     size = int(np.prod(form.shape))
-    layouts = iter(result_layouts(planned))
+    written = iter(result_layouts(planned))
     results = []
     for result in planned.traced.results:
         base = np.full(size * result.dtype.itemsize, 0xA5, "u1").view(result.dtype.stored)
         for offset in part_offsets(result):
             part = base if len(result.parts) == 1 else base.view(base.real.dtype)[bool(offset) :]
-            shape, steps = zip(*next(layouts), strict=True)
+            shape, steps = zip(*next(written), strict=True)
             arrays.append(as_strided(part, shape, [step * part.itemsize for step in steps]))
         item = base.itemsize
         seen = base.view(result.dtype.to_numpy())[form.first :]
