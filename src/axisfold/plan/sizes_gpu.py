@@ -41,7 +41,7 @@ SHORT_ROW: Final = 4096
 MOST_STEPS: Final = 16
 # Rows of a thread whose loads are under way at once, up to so many bytes together.
 MOST_ROWS: Final = 8
-ROWS_BYTES: Final = 64
+ROWS_BYTES: Final = 80
 # Loads of a thread, and their elements, that it holds while it passes over a row several times.
 HELD: Final = 8
 HELD_ELEMENTS: Final = 32
@@ -152,7 +152,9 @@ def classify(
     else:
         found = _column(problem, lanes, folded, (DEAR_WAVES if dear else 1) * wave_of_columns)
     if not has_tiles or found.form not in TILED or (sums_short and found.form == "short_row"):
-        return _with_rows(found, outputs, inputs, wave) if found.form == "short_row" else found
+        if found.form == "short_row":
+            return _with_rows(found, outputs, inputs, wave)
+        return _with_threads(found) if found.form == "column_split" else found
     steps = UNROLL if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
     return _with_few_merges(found, outputs, folded, inputs, target) if dear else found
@@ -279,6 +281,13 @@ def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
     many = parts > MANY_PARTS and folded >= TURNS * MOST_LOADS * height * parts
     loads = MOST_LOADS if many else UNROLL
     return GpuClass(form, lanes, height, parts, loads, (*fixed, *rest) if fixed else ())
+
+
+def _with_threads(column: GpuClass) -> GpuClass:
+    """Return the class with twice the threads where more loads of each lack registers."""
+    if column.steps == UNROLL or column.lanes > UNROLL:
+        return column
+    return replace(column, team=2 * column.team, parts=column.parts // 2, steps=UNROLL)
 
 
 def _is_narrow(problem: Problem, lanes: int, inputs: Inputs) -> bool:
