@@ -84,8 +84,11 @@ def test_few_columns_have_as_many_blocks_on_each_multiprocessor(width, parts):
 @pytest.mark.parametrize("extent", [1000, 1027])
 def test_long_columns_have_more_loads_under_way(monkeypatch, extent):
     monkeypatch.setattr(sizes_gpu, "MANY_PARTS", 2)
+    found, gpu = check("sum", elements((extent, 256), "float16", "sum"), 0)
+    assert (found, gpu.steps, gpu.team) == ("column_split", 2 * sizes_gpu.UNROLL, 8)
+    # Of longer elements a thread lacks registers for as many: twice the threads have them.
     found, gpu = check("sum", elements((extent, 128), "float32", "sum"), 0)
-    assert (found, gpu.steps) == ("column_split", 2 * sizes_gpu.UNROLL)
+    assert (found, gpu.steps, gpu.team) == ("column_split", sizes_gpu.UNROLL, 16)
 
 
 @pytest.mark.parametrize(("extent", "team"), [(997, 32), (1023, 32), (1025, 64), (2049, 128)])

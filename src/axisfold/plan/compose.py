@@ -10,7 +10,6 @@ from typing import Final
 from axisfold.dtypes import INT64
 from axisfold.errors import InternalError
 from axisfold.ir import build
-from axisfold.ir.buffer import Facts
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute

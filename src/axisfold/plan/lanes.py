@@ -9,7 +9,6 @@ from typing import Final
 
 from axisfold.plan.canonical import LoopAxis, Problem
 
-
 # Bytes of the longest load of a thread, and of the states that its lanes may hold.
 LOAD_BYTES: Final = 16
 STATE_BYTES: Final = 96
