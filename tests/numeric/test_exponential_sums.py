@@ -147,3 +147,75 @@ def test_prefetch_of_a_schedule_of_ones_own():
     out = np.full_like(b, NAN)
     made(a, b, out)
     np.testing.assert_array_equal(out, a.astype("f8") + b)
+
+
+WHOLE = (0, 1, -3, 37, -90, 255, -256, 256)
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize(("dtype", "reach"), [("float32", 120), ("float64", 800)])
+def test_exponentials_of_differences_that_are_not_rounded(dtype, reach, lanes):
+    n = 2040
+    x, a = (te.placeholder((n,), name=name, dtype=dtype) for name in "xa")
+    z = te.compute((n,), lambda i: te.exp_difference(x[i], a[i]), name="z")
+    s = te.create_schedule(z.op)
+    _, lane = s[z].split(s[z].op.axis[0], factor=lanes)
+    if lanes > 1:
+        s[z].vectorize(lane)
+    made = build(s, [x, a, z])
+    rng, info = np.random.default_rng(3), np.finfo(dtype)
+    for whole in WHOLE:
+        near, far = rng.uniform(-3, 0.5, n // 4), rng.uniform(-reach, 0.5, n // 2)
+        below = np.concatenate([far, near, -np.geomspace(1e-9, 1, n // 4)])
+        given = (whole + below).astype(dtype)
+        given[::97] = rng.standard_normal(given[::97].size) * 1e-4
+        given[given > whole + 1] = whole
+        given[:6] = -INF, NAN, info.min, whole, -info.tiny, np.nextafter(whole, -INF, dtype=dtype)
+        given[4] = min(given[4], whole)
+        out = np.empty_like(given)
+        made(given, np.full(n, whole, dtype), out)
+        want = np.exp(given.astype(np.longdouble) - whole)
+        unit = np.maximum(np.abs(np.spacing(want.astype(dtype))), info.smallest_subnormal)
+        assert np.isnan(out[1])
+        assert out[3] == 1
+        assert (np.abs(out - want) <= unit)[np.arange(n) != 1].all()
+
+
+# Where powers are relative to a whole number below 256, and beyond, where differences are exact.
+ORIGINS = (0, 1e-3, -3.3, 20, -90, 130.7, 255.4, 257, -1000.7, 1e5)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1, 60])
+def test_softmax_of_rows_around_any_number(rules, scale):
+    for origin in ORIGINS:
+        x = (normal(9, 777, scale=scale) + origin).astype("f4")
+        x[0], x[1, 5:] = x[0, 0], -INF
+        out = np.full((9, 900), 7, "f4")
+        af.softmax(x, 1, out=out[:, 11:788])
+        agree("softmax", out[:, 11:788], x, 1)
+        assert (out[:, :11] == 7).all()
+        assert (out[:, 788:] == 7).all()
+    assert {plan.rule.name for plan in rules} == {"held_row"}
+
+
+HOSTILE = (
+    [-INF, -INF, -INF], [-3.4028235e38, -3.4028235e38, -INF], [3.4028235e38, -3.4028235e38, 0],
+    [INF, 0, 1], [NAN, 1, 2], [NAN, INF, -INF], [-INF, 0, 1], [255.5, 255.4, 200],
+    [256.5, 256.25, 255], [-255.75, -256, -300], [1e-30, -1e-30, 0], [0.5, 0.49999, -87.5],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 3, 1000])
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+def test_softmax_of_hostile_rows(rules, count, dtype):
+    with np.errstate(over="ignore"):
+        x = np.array(HOSTILE, "f4").astype(dtype).repeat(count, axis=1)
+    for array in (x, x[:, ::-1].copy(), x.repeat(2, axis=1)[:, ::2]):
+        agree("softmax", af.softmax(array, 1), array, 1)
+    agree("softmax", af.softmax(x[:0], 1), x[:0], 1)
+    assert af.softmax(x[:, :0], 1).shape == (len(x), 0)
+    zero = af.softmax(x, 1, empty="zero")
+    is_empty = (x == -INF).all(axis=1)
+    assert (zero[is_empty] == 0).all()
+    np.testing.assert_array_equal(zero[~is_empty], af.softmax(x, 1)[~is_empty])
+    assert "held_row" in {plan.rule.name for plan in rules}

@@ -108,7 +108,7 @@ def rules(monkeypatch):
 @pytest.mark.parametrize(
     ("shape", "axis", "rule"),
     [
-        ((9, 70), 1, "row_of_passes_elements"),
+        ((9, 70), 1, "held_row"),
         ((9, 70), None, "tiled_row_then_elements"),
         ((600, 33), 0, "column_parts_then_elements"),
     ],

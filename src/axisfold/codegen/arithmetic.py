@@ -23,6 +23,18 @@ _UNSIGNED_DIVISION: Final = {
 _MATHS: Final = {"abs": "fabs", "round": "rint", "power": "pow", "exp_nonpositive": "exp"}
 
 
+# e**(x - a); a dialect puts in its head, the name, the type and the exponential.
+EXP_DIFFERENCE: Final = """
+/* e**(x - a), with what the difference was rounded by. */
+{head} $T $N($T x, $T a) {{
+    const $T difference = x - a, part = difference - x;
+    const $T rest = (x - (difference - part)) - (a + part);
+    const $T power = {exp}(difference);
+    return rest == rest ? power + power * rest : power;
+}}
+"""
+
+
 class Functions(Protocol):
     """The helper functions that a program calls; calling one adds it."""
 

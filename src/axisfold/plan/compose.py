@@ -20,7 +20,7 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor, placeholder, size_var
-from axisfold.tensor.tile import SHORT_ROUNDS, TilePass, narrow_rounds, shortened, without_nan
+from axisfold.tensor.tile_pass import SHORT_ROUNDS, TilePass, narrow_rounds, shortened, without_nan
 from axisfold.tensor.trace import Traced
 
 __all__ = ["Composer", "Graph", "LayoutClass"]

@@ -16,7 +16,7 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile import shortened
+from axisfold.tensor.tile_pass import shortened
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,9 @@ class Graph:
         What is promised of the memory of results beside their layouts.
     tile_heads
         The values of the first elements of runs.
+    held, once
+        What passes over a row and its results read of each element; () if they compute it.  And
+        what these values share, one tensor for each component.
     """
 
     inputs: tuple[tuple[Tensor, ...], ...]
@@ -127,6 +130,8 @@ class Graph:
     tile_parts: tuple[Tensor | None, ...] = ()
     facts: Mapping[Tensor, Facts] = field(default_factory=dict)
     tile_heads: tuple[Tensor, ...] = ()
+    held: tuple[Tensor, ...] = ()
+    once: tuple[tuple[Tensor, ...], ...] = ()
 
     @property
     def gpu(self) -> GpuClass:

@@ -163,6 +163,8 @@ def traced_key(traced: Traced) -> Hashable:
         *(e for p in traced.tile_passes for e in (*p.expressions, *p.results)), *traced.tile_state,
         *(e for p in traced.tile_passes for e in (*p.combiner.result, *p.combiner.identity)),
         *(p.narrow for p in traced.tile_passes if p.narrow is not None),
+        *(v for h in traced.holds for v in (h.variable, h.held)),
+        *(v for once in traced.onces for v in once),
     ]  # fmt: skip
     # Two real numbers and one complex one have the same expressions but not the same strides.
     shape = (
@@ -175,7 +177,8 @@ def traced_key(traced: Traced) -> Hashable:
             for p in traced.tile_passes
         ),
     )  # fmt: skip
-    return (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
+    own = (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
+    return own if traced.holding is None else (own, traced_key(traced.holding))
 
 
 def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:

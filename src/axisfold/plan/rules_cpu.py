@@ -77,7 +77,7 @@ def _is_narrow(traced: Traced) -> bool:
     return _has_tiles(traced) and all(p.narrow is not None for p in traced.tile_passes)
 
 
-def _sums_are_wide(traced: Traced) -> bool:
+def sums_are_wide(traced: Traced) -> bool:
     """Return whether plain sums of a longer run lose nothing that results hold."""
     is_short = all(v.dtype.itemsize < WIDE for parts in traced.elements for v in parts)
     return is_short or "exact" in traced.combiner.facts
@@ -136,7 +136,7 @@ RULES: Final = (
     Rule(
         "single_pass_row",
         lambda c, t: (
-            _is_row(c, t) and len(t.tile_passes) == 1 and _sums_are_wide(t) and c.run == "long"
+            _is_row(c, t) and len(t.tile_passes) == 1 and sums_are_wide(t) and c.run == "long"
         ),
         "the folded axis is contiguous and the reducer has a form of one pass for short runs: "
         "each run is read in several places at once",
@@ -149,7 +149,7 @@ RULES: Final = (
         lambda c, t: (
             _is_row(c, t)
             and len(t.tile_passes) > 1
-            and _sums_are_wide(t)
+            and sums_are_wide(t)
             and c.kept > 0
             and c.run != "long"
         ),
@@ -165,7 +165,7 @@ RULES: Final = (
         lambda c, t: (
             _is_row(c, t)
             and _has_tiles(t)
-            and _sums_are_wide(t)
+            and sums_are_wide(t)
             and not _is_narrow(t)
             and c.kept > 0
             and c.run != "long"
@@ -178,7 +178,7 @@ RULES: Final = (
     ),
     Rule(
         "tiled_long_row",
-        lambda c, t: _is_row(c, t) and _has_tiles(t) and _sums_are_wide(t) and not _is_narrow(t),
+        lambda c, t: _is_row(c, t) and _has_tiles(t) and sums_are_wide(t) and not _is_narrow(t),
         "the folded axis is contiguous and the reducer has a form for short runs, which lose "
         "nothing: each run is read from the first-level cache by plain vector reductions",
         rows.tiled_row,

@@ -213,7 +213,7 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         is_last = len(passes) > 1 and tile_pass is traced.tile_passes[-1]
         ahead = _run_bytes(graph) if is_last else 0
         if part is not None and part.dtype.is_float:
-            _short_sums(s, tensors, s[part], state, target, ahead)
+            short_sums(s, tensors, s[part], state, run, target, ahead)
             continue
         fold_by_lanes(s, tensors, state, run, width, many, streams=places, ahead=ahead)
         if part is not None:
@@ -229,14 +229,16 @@ def _run_bytes(graph: Graph) -> int:
     return count * max(t.dtype.itemsize for parts in graph.inputs for t in parts)
 
 
-def _short_sums(
-    s: Schedule, tensors: Any, part: Stage, state: Stage, target: Target, ahead: int
+def short_sums(
+    s: Schedule, tensors: Any, part: Stage, parent: Stage, at: Axis, target: Target, ahead: int = 0
 ) -> None:
-    """Keep a few sums of float32 in registers, and add them to float64 lanes now and then."""
-    run = state.op.reduce_axis[-1]
+    """Keep a few sums of float32 in registers, and add them to float64 lanes now and then.
+
+    That is inside a loop ``at`` of ``parent``; inputs are asked for ``ahead`` bytes ahead, or 0.
+    """
     partial: Any = s.rfactor(tensors, s[first(tensors)].op.reduce_axis[-1], factor_axis=-1)
     wide = s[first(partial)]
-    wide.compute_at(state, run)
+    wide.compute_at(parent, at)
     (block,), lane = wide.op.reduce_axis, wide.op.axis[-1]
     width = target.vector_bytes // part.op.output(0).dtype.itemsize
     vector, lane = wide.split(lane, factor=width)
@@ -249,7 +251,8 @@ def _short_sums(
     part.reorder(row, vector, lane)
     part.unroll(vector)
     part.vectorize(lane)
-    part.pragma(row, "prefetch", ahead)
+    if ahead:
+        part.pragma(row, "prefetch", ahead)
 
 
 def _narrow(part: Stage, state: Stage, run: Axis, target: Target) -> None:

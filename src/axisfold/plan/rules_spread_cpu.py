@@ -11,10 +11,18 @@ from typing import Final
 
 from axisfold.plan import rules_cpu as folds
 from axisfold.plan.compose import Graph, LayoutClass
-from axisfold.plan.rule import Scheduler
+from axisfold.plan.compose_held import held_graph
+from axisfold.plan.rule import Rule, Scheduler
 from axisfold.plan.rules_cpu_columns import fold_columns
-from axisfold.plan.rules_cpu_rows import fold_runs
-from axisfold.plan.schedules_cpu import STREAMS, accumulators, fold_by_lanes, lanes, share
+from axisfold.plan.rules_cpu_rows import fold_runs, short_sums
+from axisfold.plan.schedules_cpu import (
+    STREAMS,
+    accumulators,
+    fold_by_lanes,
+    lanes,
+    pass_lanes,
+    share,
+)
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -56,6 +64,41 @@ def _tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> Non
     _at_each(s, graph)
     fold_runs(s, graph, traced, target, s[graph.state[0]])
     _by_lanes(s, graph, target)
+
+
+def _held_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Make each pass over a row by lanes, and compute its elements from what is held of them."""
+    result = s[graph.results[0]]
+    loop = share(result, result_axes(s, graph)[0])
+    stages = (graph.shares, graph.state, *graph.once, *graph.tiles)
+    for tensors in stages:
+        s[tensors[0]].compute_at(result, loop)
+    for tensors, part, tile_pass in zip(
+        graph.tiles, graph.tile_parts, traced.tile_passes, strict=True
+    ):
+        if part is not None:
+            short_sums(s, tensors, s[part], result, loop, target)
+            continue
+        many = accumulators(tile_pass.combiner, target)
+        fold_by_lanes(s, tensors, result, loop, pass_lanes(tile_pass, target), many)
+    for tensor in graph.held:
+        stage = s[tensor]
+        stage.compute_at(result, loop)
+        _, lane = stage.split(stage.op.axis[-1], factor=_width(graph, target))
+        stage.vectorize(lane)
+    _by_lanes(s, graph, target)
+
+
+def _holds_row(layout: LayoutClass, traced: Traced) -> bool:
+    """Return whether what passes read of a row fits the cache, and a row is a run."""
+    return (
+        traced.holding is not None
+        and folds.sums_are_wide(traced)
+        and layout.inner_kind == "reduced"
+        and layout.run != "long"
+        and layout.kept > 0
+        and layout.reduced == 1
+    )
 
 
 def _by_lanes(s: Schedule, graph: Graph, target: Target) -> None:
@@ -148,9 +191,20 @@ _AT_EACH: Final = {
 }
 _FOR_ONE: Final = ("long_row", "full", "column_parts")
 
-RULES: Final = spread_rules(
-    [rule for rule in folds.RULES if rule.name in (*_AT_EACH, *_FOR_ONE)],
-    _AT_EACH,
-    _then_elements,
-    _are_near,
+HELD_ROW: Final = Rule(
+    "held_row",
+    _holds_row,
+    "the folded axis is contiguous, and passes over a row and its elements read the same function "
+    "of them: it is computed once for each, into memory that stays in cache",
+    _held_row,
+    compose=held_graph,
+)
+RULES: Final = (
+    HELD_ROW,
+    *spread_rules(
+        [rule for rule in folds.RULES if rule.name in (*_AT_EACH, *_FOR_ONE)],
+        _AT_EACH,
+        _then_elements,
+        _are_near,
+    ),
 )

@@ -15,7 +15,7 @@ from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile import TilePass, shortened
+from axisfold.tensor.tile_pass import TilePass, shortened
 
 # From here on there are 32 vector registers (AVX-512), else 16.
 WIDE_VECTOR: Final = 64

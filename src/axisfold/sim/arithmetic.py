@@ -198,6 +198,15 @@ def _shift_count(b: Array) -> tuple[Array, Array]:
     return inside, np.where(inside, b, b.dtype.type(0))
 
 
+def _exp_difference(x: Array, a: Array) -> Array:
+    """``e**(x - a)``, with what the difference was rounded by."""
+    difference = x - a
+    part = difference - x
+    rest = (x - (difference - part)) - (a + part)
+    power = np.exp(difference)
+    return np.asarray(power + power * np.where(np.isnan(rest), 0, rest))
+
+
 def _mulhi(a: Array, b: Array) -> Array:
     if a.dtype.itemsize == 4:
         wide = np.int64 if a.dtype.kind == "i" else np.uint64
@@ -253,4 +262,5 @@ _ROUNDED: Final[dict[str, Callable[..., Array]]] = {
     "exp": np.exp, "exp_nonpositive": np.exp, "exp2": np.exp2, "expm1": np.expm1,
     "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "erf": _erf, "power": np.power,
+    "exp_difference": _exp_difference,
 }  # fmt: skip

@@ -126,6 +126,11 @@ def power(a: Any, b: Any) -> Expr:
     return build.call("power", _real(a), _real(b))
 
 
+def exp_difference(x: Any, a: Any) -> Expr:
+    """``e**(x - a)``, whose difference is not rounded: a is whole, |a| <= 256, and x <= a + 1."""
+    return build.call("exp_difference", _real(x), _real(a))
+
+
 def fmod(a: Any, b: Any) -> Expr:
     """Remainder with the sign of ``a``."""
     return build.call("fmod", _real(a), _real(b))

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from axisfold.dtypes import FLOAT64, INT64, DType, promote
+from axisfold.dtypes import FLOAT64, DType, promote
 from axisfold.errors import DTypeError, ReducerError
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.tensor import math
-from axisfold.tensor.float8 import Float8
 from axisfold.tensor.reducer import Reducer, State, describe, required_parameters, returned_fields
-from axisfold.tensor.tile import Run, Tile, TilePass, call_with_index
+from axisfold.tensor.scene import Scene
+from axisfold.tensor.tile import Tile, call_with_index
+from axisfold.tensor.tile_pass import Hold, TilePass
 from axisfold.tensor.values import Complex, Form, Pair, components
 
 
@@ -87,69 +88,6 @@ class InitialValue:
         return cls(form, tuple(Var(f"initial{suffix}", form.real) for suffix in form.names))
 
 
-@dataclass(slots=True)
-class Counter:
-    """A field of the state that counts the elements of a mask.
-
-    Attributes
-    ----------
-    mask
-        Whether an element counts.
-    lhs, rhs
-        The count in two states.
-    tile
-        The count of a run of elements.
-    """
-
-    mask: Expr
-    lhs: Var = field(default_factory=lambda: Var("a_count", INT64))
-    rhs: Var = field(default_factory=lambda: Var("b_count", INT64))
-    tile: Expr = build.FALSE
-
-    @property
-    def one(self) -> Expr:
-        """What an element adds."""
-        return build.cast(INT64, self.mask)
-
-
-@dataclass(slots=True)
-class Scene:
-    """What the members of a fold share.
-
-    Attributes
-    ----------
-    raw
-        Forms of the inputs.
-    elements
-        Variables of their real components.
-    count
-        Variable of the number of elements.
-    run
-        Variables of the element's index, and of the run that it is in.
-    mask
-        Which elements the caller folds; ``TRUE`` for all.
-    counters
-        A field for each mask under which some member counts elements.
-    """
-
-    raw: Sequence[Form | Float8]
-    elements: Sequence[tuple[Var, ...]]
-    count: Var
-    run: Run
-    mask: Expr
-    counters: list[Counter] = field(default_factory=list)
-
-    def count_of(self, mask: Expr) -> Var:
-        """Return how many elements a mask lets pass: a field where that is not known before."""
-        if mask is build.TRUE:
-            return self.count
-        for counter in self.counters:
-            if counter.mask == mask:
-                return counter.lhs
-        self.counters.append(Counter(mask))
-        return self.counters[-1].lhs
-
-
 class MemberTrace:
     """The expressions of one member."""
 
@@ -183,11 +121,13 @@ class MemberTrace:
         self.absorbed = self._absorb(a, lifted)
         self.initial = tuple(InitialValue.of(d) for d in member.initial)
         self.shares: list[tuple[Var, Expr]] = []
-        value = self._finalize(self._started(a) if member.initial else a)
+        self.holds: list[Hold] = []
+        self.onces: list[tuple[Var, Expr]] = []
+        self.finalized = self._finalize(self._started(a) if member.initial else a)
+        value = self.finalized
         if reducer.spread is not None:
-            value = self._spread(reducer.spread, value)
-        named = value if isinstance(value, dict) else {"": value}
-        self.results = [self._result(name, v) for name, v in named.items()]
+            value = self._spread(reducer.spread, self.values)
+        self.results = self._named(value)
 
     def _computed(self, values: Sequence[Any]) -> list[Any]:
         """Convert elements to the dtype in which they are folded."""
@@ -252,6 +192,7 @@ class MemberTrace:
         self.has_tile = True
         state = self._returned(returned, "tile")
         self.tile_passes, self.tile_heads = tile.passes, tile.heads
+        self.holds, self.onces = tile.holds, tile.onces
         if self.mask is not build.TRUE:
             some = tile.count > 0
             state = [build.select(some, p, i) for p, i in zip(state, self.identity, strict=True)]
@@ -297,15 +238,23 @@ class MemberTrace:
             value = reducer.finalize(a)
         return _checked_value(reducer, "finalize", value)
 
-    def _spread(self, function: Callable[..., Any], finalized: Any) -> Any:
-        """Return the value of an element, or a dict of several."""
-        reducer = self.member.reducer
+    def results_of(self, hold: Hold) -> list[Result]:
+        """Return the results from what the tile form holds of each element."""
+        return self._named(self._spread(hold.spread, (hold.variable,)))
+
+    def _named(self, value: Any) -> list[Result]:
+        named = value if isinstance(value, dict) else {"": value}
+        return [self._result(name, v) for name, v in named.items()]
+
+    def _spread(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """Return the value of an element, or a dict of several, from its input values."""
+        reducer, finalized = self.member.reducer, self.finalized
         if isinstance(finalized, dict):
             fields = {name: self._shared(name, v) for name, v in finalized.items()}
             shared: Any = State(reducer, fields)
         else:
             shared = self._shared("value", finalized)
-        value = call_with_index(function, (*self.values, shared), self.scene.run.index)
+        value = call_with_index(function, (*values, shared), self.scene.run.index)
         if self.member.unfolded is not None and self.scene.mask is not build.TRUE:
             value = math.select(self.scene.mask, value, self.member.unfolded)
         return _checked_value(reducer, "spread", value)

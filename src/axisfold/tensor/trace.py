@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from axisfold.dtypes import BOOL, INT32, INT64, DType
@@ -14,9 +14,11 @@ from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import uses
 from axisfold.tensor.float8 import Float8
-from axisfold.tensor.member import Counter, InitialValue, Member, MemberTrace, Result, Scene
+from axisfold.tensor.member import InitialValue, Member, MemberTrace, Result
 from axisfold.tensor.reducer import State
-from axisfold.tensor.tile import Run, Tile, TilePass, fused, is_shortened
+from axisfold.tensor.scene import Counter, Scene
+from axisfold.tensor.tile import Run, Tile
+from axisfold.tensor.tile_pass import Hold, TilePass, expanded, fused, is_shortened
 from axisfold.tensor.values import Form
 
 MAX_COMPONENTS: Final = 128
@@ -54,6 +56,11 @@ class Traced:
     tile_heads, tile_passes, tile_state
         The tile form, over ``elements`` and ``run``; empty if there is none.  Heads are variables
         with their values, of which ``elements`` is the first one of the run.
+    holds, onces
+        What passes and results read of each element, computed once; () if they compute it.  And
+        variables with their values, which the elements of a run share, over results of passes.
+    holding
+        The same fold with such ``holds``, or None: for a run that is a whole fold.
     """
 
     combiner: Combiner
@@ -71,6 +78,9 @@ class Traced:
     tile_heads: tuple[tuple[Var, Expr], ...] = ()
     tile_passes: tuple[TilePass, ...] = ()
     tile_state: tuple[Expr, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    onces: tuple[tuple[Var, Expr], ...] = ()
+    holding: Traced | None = None
 
     @property
     def index(self) -> Var:
@@ -141,7 +151,7 @@ def trace(
         results=[r for p in parts for r in p.results],
         widths=tuple(len(p.results) for p in parts),
         is_spread=_is_spread(members),
-        shares=_used_shares(parts),
+        shares=_used_shares(parts, [r for p in parts for r in p.results]),
     )  # fmt: skip
     for part in parts:
         part.trace_tile()
@@ -154,19 +164,37 @@ def trace(
         for counter in scene.counters:
             if counter.tile is build.FALSE:
                 counter.tile = counts.total(counter.one)
-        passes = [t for p in parts for t in p.tile_passes]
-        traced.tile_passes = fused(passes + counts.passes)
+        holds = [h for p in parts for h in p.holds]
+        passes = fused([*(t for p in parts for t in p.tile_passes), *counts.passes], holds)
+        traced.tile_passes = tuple(expanded(p, holds) for p in passes)
         traced.tile_heads = tuple(h for p in parts for h in p.tile_heads)
         state = (e for p in parts for e in p.tile_state)
         traced.tile_state = (*state, *(c.tile for c in scene.counters))
+        if len(parts) == len(holds) == 1:
+            traced.holding = _holding(traced, parts[0], passes)
     return traced
 
 
-def _used_shares(parts: Sequence[MemberTrace]) -> tuple[tuple[Var, Expr], ...]:
-    """Return what elements share, without what these do not use of it."""
+def _holding(traced: Traced, part: MemberTrace, passes: tuple[TilePass, ...]) -> Traced:
+    """Return the fold that computes what its tile form holds of an element once."""
+    results = part.results_of(part.holds[0])
+    return replace(
+        traced,
+        tile_passes=passes,
+        results=results,
+        shares=_used_shares([part], results),
+        holds=tuple(part.holds),
+        onces=tuple(part.onces),
+    )
+
+
+def _used_shares(
+    parts: Sequence[MemberTrace], results: Sequence[Result]
+) -> tuple[tuple[Var, Expr], ...]:
+    """Return what elements share, without what these results do not use of it."""
     shares = [s for p in parts for s in p.shares]
-    results = [value for p in parts for r in p.results for value in r.parts]
-    used = tuple(s for s in shares if any(uses(value, {s[0]}) for value in results))
+    values = [value for r in results for value in r.parts]
+    used = tuple(s for s in shares if any(uses(value, {s[0]}) for value in values))
     return used or tuple(shares[:1])
 
 

@@ -351,6 +351,14 @@ def function(name, x):
         return _INSIDE[name](Fraction(x))
 
 
+def exp_difference(x, a):
+    """Return e**(x - a) of a finite a, and an x that is not inf: 0 or NaN, else a Fraction."""
+    if not math.isfinite(x):
+        return NAN if math.isnan(x) else 0.0
+    with localcontext(Context(prec=64, Emin=-99999, Emax=99999)):
+        return _exp(Fraction(x) - Fraction(a))
+
+
 def power(a, b):
     """Return C's pow (C11, F.10.4.4): a float where that fixes it, else a Fraction."""
     if a == 1 or b == 0:

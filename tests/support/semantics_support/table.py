@@ -230,6 +230,11 @@ def function_rows(dtype):
         make = lambda a, name=name: Call(name, (a,), a.dtype)  # noqa: E731
         rule = lambda a, name=name: exact.function(name, a)  # noqa: E731
         yield row(f"{name} {dtype}", single, make, dtype, rule, ULPS[dtype.name])
+    whole = [(x, a) for a in (0, 1, -3, 37, -256, 256) for x in floats(dtype) if not x > a + 1]
+    operands = Operands((dtype, dtype), tuple(map(list, zip(*whole, strict=True))))
+    make = lambda x, a: Call("exp_difference", (x, a), x.dtype)  # noqa: E731
+    rule = exact.exp_difference
+    yield row(f"exp_difference {dtype}", operands, make, dtype, rule, ULPS[dtype.name])
     make = lambda a, b: Call("power", (a, b), a.dtype)  # noqa: E731
     operands = pairs(dtype, floats(dtype))
     yield row(f"power {dtype}", operands, make, dtype, exact.power, ULPS[dtype.name])

@@ -213,5 +213,5 @@ EXAMPLES = {
 
 def test_a_result_of_the_inputs_shape():
     found = tune(X, "softmax", axis=1, progress_bar=False)
-    assert "rule row_of_passes_elements: 0 candidates" in str(found)
+    assert "rule held_row: 0 candidates" in str(found)
     assert found.values == {}

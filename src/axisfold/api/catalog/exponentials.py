@@ -7,6 +7,7 @@ own: a sum that is close to 1 keeps all of its digits in ``log1p``.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,8 @@ from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.values import two_sum
 
 _INF = math.inf
+# Whole numbers that ``te.exp_difference`` takes.
+_MOST = 256.0
 _LOG2_E = math.log2(math.e)
 
 
@@ -69,6 +72,19 @@ def _exact(x: Any, origin: Any) -> Any:
     return power + power * te.select(rest.equal(rest), rest, 0.0)
 
 
+def _held(t: Any, origin: Any) -> Callable[[Any], Any] | None:
+    """Return :func:`_exact` where what elements share is computed once, None if that is nothing.
+
+    Elements that count are near the origin: where that is large, differences are exact.
+    """
+    if t.dtype != FLOAT32:
+        return None
+    is_near = te.abs(origin) < _MOST
+    whole = t.once(te.select(is_near, te.round(origin), 0.0))
+    base = t.once(te.select(is_near, 0.0, origin))
+    return lambda x: te.exp_difference(x - base, whole)
+
+
 def _sum(t: Any, function: Callable[[Any], Any]) -> Any:
     """Sum over a run; exponentials of 16-bit floats need no more digits than float32 has."""
     return t.sum(function, dtype=FLOAT32 if t.dtype.is_half else FLOAT64, is_positive=True)
@@ -92,7 +108,9 @@ def _tile_of_all(t: Any) -> dict[str, Any]:
         return _tile(_exact)(t)
     m = t.max(_narrow, loses_nan=True)
     origin = te.select(m.equal(-_INF), 0.0, m)
-    return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: _exact(x, origin))) - 1.0}
+    plain = functools.partial(_exact, origin=origin)
+    power = t.hold(plain, lambda power, r: power * r.scale, _held(t, origin))
+    return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: power)) - 1.0}
 
 
 def _reducer(
@@ -126,6 +144,11 @@ def _origin(a: Any, empty: str) -> Any:
     return te.select(a.m.equal(-_INF), 0.0, a.m) if empty == "zero" else a.m
 
 
+def _of_none(a: Any, empty: str) -> Any:
+    """Return the factor of exponentials that are all 0 in a row of -inf."""
+    return 1.0 if empty == "zero" else te.select(a.m.equal(-_INF), math.nan, 1.0)
+
+
 def softmax(empty: str = "nan") -> Reducer:
     """Return the reducer of each element's share of the sum of exponentials."""
 
@@ -143,6 +166,7 @@ def softmax(empty: str = "nan") -> Reducer:
             "rest": te.cast(FLOAT32, log - near),
             "origin": te.cast(FLOAT32, m),
             "inverse": te.cast(FLOAT32, 1.0 / total),
+            "scale": te.cast(FLOAT32, _of_none(a, empty) / total),
         }
 
     return _reducer("softmax", _tile_of_all, finalize, _share)

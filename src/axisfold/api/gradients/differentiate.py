@@ -169,6 +169,8 @@ def _slope_of_call(
     slope: Expr
     if name in _DERIVATIVES:
         slope = _DERIVATIVES[name](args[0], node) * inner
+    elif name == "exp_difference":
+        slope = node * (inner - _or_zero(slopes[1], args[1]))
     elif name == "power":
         slope = _slope_of_power(node, args, slopes)
     elif name == "copysign":

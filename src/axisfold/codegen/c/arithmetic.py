@@ -49,6 +49,8 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
         return args[0]
     if name == "mulhi":
         return helpers.call(name, dtype, *args)
+    if name == "exp_difference":
+        return rounded(helpers, dtype, helpers.call(name, computed(dtype), *args))
     if name == "abs" and not dtype.is_float:
         return helpers.call("abs", dtype, args[0]) if dtype.kind == "int" else args[0]
     if node.dtype.element == BOOL:

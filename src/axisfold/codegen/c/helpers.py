@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Final
 
+from axisfold.codegen.arithmetic import EXP_DIFFERENCE
 from axisfold.codegen.c.halves import HALF_FUNCTIONS
 from axisfold.codegen.c.spelling import constant, memory_type, suffix, value_type
 from axisfold.codegen.text import Code, call
@@ -85,7 +86,7 @@ class Helpers:
             return
         if "memcpy" in template:
             self.headers.add("string.h")
-        if "signbit" in template:
+        if "signbit" in template or "exp" in name:
             self.headers.add("math.h")
         self.functions[name] = _filled(template, name, dtype)
 
@@ -293,6 +294,8 @@ _OPERATIONS: Final[dict[str, str]] = {
 # Helpers of which one dtype's differs from the others', by their own names.
 _OF_ONE_DTYPE: Final[dict[str, str]] = {
     **{f"shr_u{bits}": _UNSIGNED_SHIFT_RIGHT for bits in (8, 16, 32, 64)},
+    "exp_difference_f32": EXP_DIFFERENCE.format(head="static inline", exp="expf"),
+    "exp_difference_f64": EXP_DIFFERENCE.format(head="static inline", exp="exp"),
     "mulhi_i32": _HIGH_32.format(wide="int64_t"),
     "mulhi_u32": _HIGH_32.format(wide="uint64_t"),
     "mulhi_i64": _HIGH_64.format(result="(int64_t)(high - (a < 0 ? y : 0) - (b < 0 ? x : 0))"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from axisfold.codegen.arithmetic import INFIX, binary, maths, rounded
+from axisfold.codegen.arithmetic import INFIX, binary, computed, maths, rounded
 from axisfold.codegen.cuda.helpers import Helpers
 from axisfold.codegen.cuda.spelling import constant, suffix, value_type
 from axisfold.codegen.text import Binding, Code, call, cast, infix
@@ -107,6 +107,8 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
     if name == "mulhi":
         sign = "" if dtype.kind == "int" else "u"
         return call(f"__{sign}mul{'64' if dtype.bits == 64 else ''}hi", *args)
+    if name == "exp_difference":
+        return rounded(helpers, dtype, helpers.call(name, computed(dtype), *args))
     if name == "abs" and not dtype.is_float:
         return helpers.call("abs", dtype, args[0]) if dtype.kind == "int" else args[0]
     if node.dtype.element == BOOL:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from axisfold.codegen.arithmetic import EXP_DIFFERENCE
 from axisfold.codegen.cuda.functions import FUNCTIONS, HEAD
 from axisfold.codegen.cuda.spelling import (
     constant,
@@ -250,6 +251,8 @@ _OPERATIONS: Final[dict[str, str]] = {
     "shl": _SHIFT_LEFT,
     "shr": _SHIFT_RIGHT,
     **{f"shr_u{bits}": _UNSIGNED_SHIFT_RIGHT for bits in (8, 16, 32, 64)},
+    "exp_difference_f32": EXP_DIFFERENCE.format(head=HEAD, exp="expf"),
+    "exp_difference_f64": EXP_DIFFERENCE.format(head=HEAD, exp="exp"),
     "abs": _MAGNITUDE,
     "load": _LOAD,
     "store": _STORE,

@@ -35,7 +35,7 @@ def _call(w: Writer, name: str, dtype: DType, args: list[str]) -> str:
     if name in _LLVM:
         return intrinsic(w, _LLVM[name], dtype, *args)
     if name in ELEMENTARY:
-        return emit_elementary(w, name, dtype, args[0])
+        return emit_elementary(w, name, dtype, *args)
     if name in _LIBRARY:
         return _library(w, name, dtype, args)
     if name == "mulhi":

@@ -23,7 +23,7 @@ from axisfold.dtypes import DType
 _COEFFICIENTS: Final = {32: FLOAT32_COEFFICIENTS, 64: FLOAT64_COEFFICIENTS}
 
 
-def emit_elementary(w: Writer, name: str, dtype: DType, x: str) -> str:
+def emit_elementary(w: Writer, name: str, dtype: DType, *values: str) -> str:
     """Append a call of one of ``ELEMENTARY`` on float32 or float64; the module gets its code.
 
     It stays a call: unrolled loops with copies of it would compile half as long again.
@@ -32,16 +32,18 @@ def emit_elementary(w: Writer, name: str, dtype: DType, x: str) -> str:
     function = f"axisfold.{name}.{suffix(dtype)}"
     if function not in w.declarations:
         inner = Writer(w.declarations)
-        argument = inner.fresh("x")
+        arguments = [inner.fresh("x") for _ in values]
         lanes = Lanes(inner, dtype, f"{function}.constants")
-        result = ELEMENTARY[name](lanes, argument)
+        result = ELEMENTARY[name](lanes, *arguments)
         if lanes.held:
             w.declarations[lanes.table] = lanes.table_text()
-        head = f"define internal {kind} @{function}({kind} {argument}) noinline nounwind {{"
+        taken = ", ".join(f"{kind} {a}" for a in arguments)
+        head = f"define internal {kind} @{function}({taken}) noinline nounwind {{"
         w.declarations[function] = "\n".join(
             [head, *inner.lines, f"  ret {kind} {result}", "}", ""]
         )
-    return w.let(f"call {kind} @{function}({kind} {x}){' noinline' * w.is_cold}")
+    given = ", ".join(f"{kind} {value}" for value in values)
+    return w.let(f"call {kind} @{function}({given}){' noinline' * w.is_cold}")
 
 
 # --- exponentials -------------------------------------------------------------------------------
@@ -82,16 +84,41 @@ def _exp_nonpositive(f: Lanes, x: str) -> str:
     """
     c = _COEFFICIENTS[f.dtype.bits]
     x = f.clamped(x, _REACH[f.dtype.bits][0])
-    lift = {32: 64, 64: 512}[f.dtype.bits]
-    shifter = f.shifter + f.bias + lift
-    shifted = f.muladd(x, f.const(c.per_ln2), f.const(shifter))
-    n = f.sub(shifted, f.const(shifter))
-    high = f.muladd(n, f.const(-c.ln2[0]), x)
+    shifted, n = _lifted(f, x)
+    return _raised(f, shifted, n, f.muladd(n, f.const(-c.ln2[0]), x))
+
+
+def _exp_difference(f: Lanes, x: str, a: str) -> str:
+    """e**(x - a) as :func:`_exp_nonpositive` has it.
+
+    For a whole number a of at most 256, n · ln2₀ + a is exact, and so is x less it, unless x is so
+    small that what it loses is 1/8 of the last place.
+    """
+    c = _COEFFICIENTS[f.dtype.bits]
+    least = f.add(a, f.const(_REACH[f.dtype.bits][0]))
+    x = f.w.select(f.w.compare("olt", f.dtype, x, least), f.dtype, least, x)
+    shifted, n = _lifted(f, f.sub(x, a))
+    return _raised(f, shifted, n, f.sub(x, f.muladd(n, f.const(c.ln2[0]), a)))
+
+
+_LIFT: Final = {32: 64, 64: 512}
+
+
+def _lifted(f: Lanes, x: str) -> tuple[str, str]:
+    """Return n for x = n · ln 2 + r, in front of it as the exponent of 2**(n + lift)."""
+    shifter = f.const(f.shifter + f.bias + _LIFT[f.dtype.bits])
+    shifted = f.muladd(x, f.const(_COEFFICIENTS[f.dtype.bits].per_ln2), shifter)
+    return shifted, f.sub(shifted, shifter)
+
+
+def _raised(f: Lanes, shifted: str, n: str, high: str) -> str:
+    """Append e**(n · ln 2 + r), for the part of r that n times the high part of ln 2 leaves."""
+    c = _COEFFICIENTS[f.dtype.bits]
     low = f.mul(n, f.const(-c.ln2[1]))
     r = f.add(high, low)
     square = f.mul(r, r)
     part = f.add(high, f.muladd(f.by_pairs(r, square, c.exp), square, low))
-    unit = f.const(2.0**-lift)
+    unit = f.const(2.0 ** -_LIFT[f.dtype.bits])
     power = f.of_bits(f.integer("shl", f.bits(shifted), f.mantissa_bits))
     return f.mul(f.muladd(part, unit, unit), power)
 
@@ -263,7 +290,8 @@ def _log10(f: Lanes, x: str) -> str:
     return _log_to(f, x, c.log10_2, c.per_ln10)
 
 
-ELEMENTARY: Final[dict[str, Callable[[Lanes, str], str]]] = {
-    "exp": _exp, "exp_nonpositive": _exp_nonpositive, "exp2": _exp2, "expm1": _expm1, "tanh": _tanh,
-    "log": _log, "log2": _log2, "log10": _log10, "log1p": _log1p,
+ELEMENTARY: Final[dict[str, Callable[..., str]]] = {
+    "exp": _exp, "exp_nonpositive": _exp_nonpositive, "exp_difference": _exp_difference,
+    "exp2": _exp2, "expm1": _expm1, "tanh": _tanh, "log": _log, "log2": _log2, "log10": _log10,
+    "log1p": _log1p,
 }  # fmt: skip

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passes over a run of elements: what they are, how they are joined, and sums that are short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from axisfold.dtypes import INT32, INT64, UINT64, DType
+from axisfold.ir import build
+from axisfold.ir.combiner import Combiner
+from axisfold.ir.expr import Binary, Cast, Const, Expr, Select, Var
+from axisfold.ir.walk import substitute, uses
+
+# Terms of a sum of positive float32: each addition is off by half a unit in the last place at most.
+SHORT_ROUNDS: Final = 16
+_LONG: Final = (INT64, UINT64)
+
+
+@dataclass(frozen=True, slots=True)
+class TilePass:
+    """One reduction over a tile: ``results`` name the folded ``sources``.
+
+    Attributes
+    ----------
+    results, combiner, sources
+        What is folded, and how; a field of the combiner for each result.
+    absorb
+        The fields after one more element; () merges with the sources.
+        Invariant: a partial state sees its elements in the order of the run.
+    narrow
+        The one source in a narrower dtype, or None: integers whose sums of
+        :func:`narrow_rounds` elements are exact, or floats, of which ``SHORT_ROUNDS`` are summed.
+    places
+        Which results are indices of elements: of these the pass folds places in the run.
+    loses_nan
+        Whether a NaN may be passed over.
+    """
+
+    results: tuple[Var, ...]
+    combiner: Combiner
+    sources: tuple[Expr, ...]
+    absorb: tuple[Expr, ...] = ()
+    narrow: Expr | None = None
+    places: tuple[int, ...] = ()
+    loses_nan: bool = False
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """All that is computed of an element."""
+        return (*self.sources, *self.absorb)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A value of each element that passes over a run, and then its results, read.
+
+    Attributes
+    ----------
+    variable, value
+        The value as passes know it, and what it is to a pass that computes it by itself.
+    held
+        What it is where it is computed once.
+    spread
+        An element of a result that has the input's shape: of the value, and of what ``finalize``
+        returned for a fold that is one run.
+    """
+
+    variable: Var
+    value: Expr
+    held: Expr
+    spread: Callable[..., Any]
+
+
+def narrow_rounds(dtype: DType) -> int:
+    """Return how many elements a narrow sum always holds: 255 truth values, 256 bytes."""
+    return 255 if dtype.bits == 8 else 256
+
+
+def fused(passes: Sequence[TilePass], holds: Sequence[Hold] = ()) -> tuple[TilePass, ...]:
+    """Join passes that need nothing of each other, so that elements are read once for all.
+
+    Passes may read what ``holds`` have computed before.
+    """
+    values: dict[Var, Expr] = {h.variable: h.value for h in holds}
+    depth: dict[Var, int] = {}
+    levels: dict[int, list[TilePass]] = {}
+    for tile_pass in passes:
+        computed = [substitute(e, values) for e in tile_pass.expressions]
+        needed = [d for v, d in depth.items() if any(uses(e, {v}) for e in computed)]
+        level = max(needed, default=-1) + 1
+        depth.update(dict.fromkeys(tile_pass.results, level))
+        levels.setdefault(level, []).append(tile_pass)
+    found: list[TilePass] = []
+    for level in sorted(levels):
+        group = levels[level]
+        # Narrow sums are stages of their own.
+        short = [p for p in group if p.narrow is not None and p.narrow.dtype.is_float]
+        plain = [p for p in group if p not in short]
+        is_narrow = all(p.narrow is not None for p in plain)
+        found += [*(plain if is_narrow else [_joined(plain)]), *short]
+    return tuple(found)
+
+
+def expanded(tile_pass: TilePass, holds: Sequence[Hold]) -> TilePass:
+    """Return a pass that computes by itself what it reads of ``holds``."""
+    values: dict[Var, Expr] = {h.variable: h.value for h in holds}
+    narrow = tile_pass.narrow
+    return replace(
+        tile_pass,
+        sources=tuple(substitute(e, values) for e in tile_pass.sources),
+        absorb=tuple(substitute(e, values) for e in tile_pass.absorb),
+        narrow=None if narrow is None else substitute(narrow, values),
+    )
+
+
+def without_nan(tile_pass: TilePass) -> TilePass:
+    """Return a pass that takes the larger of two floats by one comparison, if a NaN may be lost."""
+    old = tile_pass.combiner
+    if not (tile_pass.loses_nan and old.lhs[0].dtype.is_float):
+        return tile_pass
+    ((lhs,), (rhs,)) = old.lhs, old.rhs
+    larger = build.select(rhs > lhs, rhs, lhs)
+    return replace(tile_pass, combiner=Combiner(old.lhs, old.rhs, (larger,), old.identity))
+
+
+def shortened(tile_pass: TilePass, bits: int = 16) -> TilePass:
+    """Return a pass whose sums of integers of at most ``bits`` are int32: a short run allows it."""
+    old = tile_pass.combiner
+    lhs, rhs = list(old.lhs), list(old.rhs)
+    merged, identity = list(old.result), list(old.identity)
+    sources, absorb = list(tile_pass.sources), list(tile_pass.absorb)
+    for n, source in enumerate(tile_pass.sources):
+        short, result = _short(source, bits), old.result[n]
+        if short is None or not (isinstance(result, Binary) and result.op == "add"):
+            continue
+        lhs[n], rhs[n] = Var(old.lhs[n].name, INT32), Var(old.rhs[n].name, INT32)
+        merged[n], identity[n], sources[n] = lhs[n] + rhs[n], build.const(0, INT32), short
+        if absorb:
+            absorb[n] = lhs[n] + short
+    combiner = Combiner(tuple(lhs), tuple(rhs), tuple(merged), tuple(identity))
+    return replace(tile_pass, combiner=combiner, sources=tuple(sources), absorb=tuple(absorb))
+
+
+def is_shortened(tile_pass: TilePass) -> bool:
+    """Return whether all sums of a pass are narrower in a short run than in a long one."""
+    pairs = zip(shortened(tile_pass).combiner.lhs, tile_pass.combiner.lhs, strict=True)
+    return all(short.dtype != long.dtype for short, long in pairs)
+
+
+def _short(source: Expr, bits: int) -> Expr | None:
+    """Return a long integer that is made of a few bits as an int32, None for another value."""
+    match source:
+        case Cast(dtype=dtype, value=value) if dtype in _LONG and not value.dtype.is_float:
+            size = 1 if value.dtype.is_bool else value.dtype.bits
+            return build.cast(INT32, value) if size <= bits else None
+        case Const(dtype=dtype, value=number) if dtype in _LONG and abs(int(number)) < 1 << bits:
+            return build.const(int(number), INT32)
+        case Select(condition=condition, true_value=a, false_value=b):
+            sides = _short(a, bits), _short(b, bits)
+            if sides[0] is None or sides[1] is None:
+                return None
+            return build.select(condition, *sides)
+        case _:
+            return None
+
+
+def _joined(passes: Sequence[TilePass]) -> TilePass:
+    if len(passes) == 1:
+        return passes[0]
+    lhs: list[Var] = []
+    rhs: list[Var] = []
+    merged: list[Expr] = []
+    identity: list[Expr] = []
+    sources: list[Expr] = []
+    absorb: list[Expr] = []
+    places: list[int] = []
+    for tile_pass in passes:
+        old = tile_pass.combiner
+        a, b = ([Var(f"{v.name}{len(lhs)}", v.dtype) for v in side] for side in (old.lhs, old.rhs))
+        state = dict(zip(old.lhs, a, strict=True))
+        places += [len(lhs) + p for p in tile_pass.places]
+        after = tile_pass.absorb or old.merge(old.lhs, tile_pass.sources)
+        absorb += [substitute(e, state) for e in after]
+        merged += old.merge(a, b)
+        identity += old.identity
+        sources += tile_pass.sources
+        lhs += a
+        rhs += b
+    return TilePass(
+        tuple(r for p in passes for r in p.results),
+        Combiner(tuple(lhs), tuple(rhs), tuple(merged), tuple(identity)),
+        tuple(sources),
+        tuple(absorb),
+        places=tuple(places),
+    )
