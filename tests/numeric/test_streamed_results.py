@@ -157,6 +157,14 @@ def test_large_results_are_streamed_and_right(plans, name, x, axis, rule):
         assert not memory[start + size * step :].any()
 
 
+@pytest.mark.parametrize("rows", [1, 4, 5])
+def test_few_rows_are_asked_for_ahead(plans, rows):
+    x = normal(rows, 4099)
+    np.testing.assert_allclose(af.sum(x, 0), x.sum(0, dtype="f8"), rtol=3e-6, atol=3e-6)
+    text = plans[0].compiled.source()
+    assert ("call void @llvm.prefetch" in text) == (rows < 5)
+
+
 def test_parts_of_complex_results_are_written_one_by_one(plans):
     x = normal(8001, 12).view("complex64")
     np.testing.assert_allclose(af.sum(x, 1), x.sum(1), rtol=1e-5, atol=1e-5)

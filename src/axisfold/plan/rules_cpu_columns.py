@@ -28,6 +28,8 @@ TILE_BYTES: Final = 1 << 16
 # Columns that a pass over a few rows takes at a time; fewer where threads would be left without.
 PASS_COLUMNS: Final = 4096
 SHARED_COLUMNS: Final = 2048
+# Bytes ahead that the rows of large results are asked for.
+AHEAD: Final = 1 << 10
 # Parts that the rows are cut into where there are too few tiles for all threads.
 PARTS: Final = 16
 
@@ -122,6 +124,8 @@ def shallow_column(
     loop = share(result, [*others, outer])
     write_results(graph, result, loop)
     _few_rows(result, state, loop, width)
+    if graph.layout is not None and graph.layout.outputs == "wide":
+        state.pragma(state.op.reduce_axis[0], "prefetch", AHEAD)
 
 
 def _few_rows(result: Stage, state: Stage, outer: Axis, width: int) -> None:

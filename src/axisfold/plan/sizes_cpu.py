@@ -22,6 +22,8 @@ APART: Final = 1 << 16
 FEWEST_BLOCKS: Final = 16
 # Up to here rows are folded by a short loop around each vector of columns.
 SHALLOW: Final = 16
+# Up to here memory is asked for ahead, where results are large: as many bytes are written as read.
+FLAT: Final = 4
 # With at least this many rows, parts of the rows are worth a fold of their own.
 DEEP: Final = 2048
 # The same where one tile has all columns, so that only parts give work to other threads.
