@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -48,8 +48,7 @@ class DType:
     @property
     def name(self) -> str:
         """Text form, ``float32`` or ``float32x8``."""
-        width = "" if self.kind == "bool" else str(self.bits)
-        return f"{self.kind}{width}" + (f"x{self.lanes}" if self.lanes > 1 else "")
+        return _name(self.kind, self.bits, self.lanes)
 
     @property
     def itemsize(self) -> int:
@@ -59,11 +58,11 @@ class DType:
     @property
     def element(self) -> DType:
         """The same type with one lane."""
-        return self if self.lanes == 1 else replace(self, lanes=1)
+        return self if self.lanes == 1 else _dtype(self.kind, self.bits, 1)
 
     def with_lanes(self, lanes: int) -> DType:
         """Return the same element type with ``lanes`` lanes."""
-        return self if lanes == self.lanes else replace(self, lanes=lanes)
+        return self if lanes == self.lanes else _dtype(self.kind, self.bits, lanes)
 
     @property
     def is_integer(self) -> bool:
@@ -113,6 +112,8 @@ class DType:
         return self.to_numpy()
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if isinstance(other, DType):
             return (self.kind, self.bits, self.lanes) == (other.kind, other.bits, other.lanes)
         return isinstance(other, str) and self.name == other
@@ -122,6 +123,17 @@ class DType:
 
     def __str__(self) -> str:
         return self.name
+
+
+@lru_cache(maxsize=256)
+def _name(kind: Kind, bits: int, lanes: int) -> str:
+    width = "" if kind == "bool" else str(bits)
+    return f"{kind}{width}" + (f"x{lanes}" if lanes > 1 else "")
+
+
+@lru_cache(maxsize=256)
+def _dtype(kind: Kind, bits: int, lanes: int) -> DType:
+    return DType(kind, bits, lanes)
 
 
 BOOL: Final = DType("bool", 8)

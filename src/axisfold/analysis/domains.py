@@ -11,7 +11,7 @@ from typing import Any
 from axisfold.analysis.linear import Linear, Product, expanded
 from axisfold.ir.build import as_expr
 from axisfold.ir.expr import Binary, Const, Expr, Var
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import variables
 
 # An environment remembers answers about expressions until it has seen this many.
 _MEMORY = 1 << 15
@@ -59,6 +59,27 @@ class Measure:
     is_data: bool
 
 
+class NoValue(Exception):
+    """An expression that is no arithmetic of indices."""
+
+
+class Point(dict[Var, int]):
+    """Values of variables, and of expressions by their identity, which they keep.
+
+    Sizes that have no value of their own are all alike.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.known: dict[int, tuple[Expr, int]] = {}
+
+    def __missing__(self, var: Var) -> int:
+        if var.is_size:
+            return self.size
+        raise NoValue
+
+
 class Bounds(Mapping[Var, Domain]):
     """An environment: the domain of each variable, outermost first.
 
@@ -77,18 +98,20 @@ class Bounds(Mapping[Var, Domain]):
     points
         Values of the variables that :mod:`axisfold.analysis.refute` tries; None where there are
         none.
+    outer
+        The environment that this one was made from by one more variable, if it was.
     """
 
     __slots__ = (
-        "_domains", "_facts", "_floors", "_inner", "_occurring", "measures", "points", "simplified",
+        "_domains", "_facts", "_floors", "_inner", "measures", "outer", "points", "simplified",
     )  # fmt: skip
 
     def __init__(self, domains: Mapping[Var, Domain] | None = None) -> None:
         self._domains = dict(domains or {})
         self.measures: dict[int, Measure] = {}
         self.simplified: dict[int, tuple[Expr, Expr]] = {}
-        self.points: dict[tuple[int, bool], Mapping[Var, int] | None] = {}
-        self._occurring: dict[int, tuple[Expr, frozenset[Var]]] = {}
+        self.points: dict[tuple[int, bool], Point | None] = {}
+        self.outer: Bounds | None = None
         self._inner: dict[tuple[Var, Expr, Expr], Bounds] = {}
         self._facts: list[Linear] | None = None
         self._floors: dict[Var, int] | None = None
@@ -114,6 +137,7 @@ class Bounds(Mapping[Var, Domain]):
         inner = self._inner.get((var, low, count))
         if inner is None:
             inner = Bounds({**self._domains, var: Domain(low, count)})
+            inner.outer = self
             self._inner[var, low, count] = inner
         return inner
 
@@ -121,22 +145,13 @@ class Bounds(Mapping[Var, Domain]):
         """Drop remembered answers when there are very many; never while one is being found."""
         if len(self.measures) > _MEMORY:
             self.measures.clear()
+            self.points.clear()
         if len(self.simplified) > _MEMORY:
             self.simplified.clear()
 
     def occurring(self, expr: Expr) -> frozenset[Var]:
         """Return the variables of the environment that occur in ``expr``."""
-        if isinstance(expr, Const):
-            return frozenset()
-        if isinstance(expr, Var):
-            return frozenset((expr,)) if expr in self._domains else frozenset()
-        known = self._occurring.get(id(expr))
-        if known is None:
-            if len(self._occurring) > _MEMORY:
-                self._occurring.clear()
-            names = {n for n in post_order(expr) if isinstance(n, Var) and n in self._domains}
-            known = self._occurring[id(expr)] = (expr, frozenset(names))
-        return known[1]
+        return frozenset([v for v in variables(expr) if v in self._domains])
 
     @property
     def facts(self) -> list[Linear]:

@@ -7,36 +7,17 @@ a search for a proof that fails.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from axisfold.analysis.domains import Bounds
-from axisfold.analysis.evaluate import evaluate
+from axisfold.analysis.domains import Bounds, NoValue, Point
 from axisfold.analysis.linear import Linear, factors_of
-from axisfold.ir.expr import Binary, Cast, Const, Expr, Node, Var
-from axisfold.ir.walk import post_order
+from axisfold.ir import build
+from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
 
 # Sizes at which forms are tried, and whether loops stand at their last round.
 _POINTS: Final = ((1, True), (1_000_003, True), (1_000_003, False))
 # Shifts are left to proofs, since the numbers they make have no bound.
 _OPERATIONS: Final = frozenset({"add", "sub", "mul", "min", "max", "floordiv", "floormod"})
-
-
-class _Unknown(Exception):
-    """An expression that is no arithmetic of indices."""
-
-
-class _Point(dict[Var, int]):
-    """Values of variables; sizes that have none of their own are all alike."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.size = size
-
-    def __missing__(self, var: Var) -> int:
-        if var.is_size:
-            return self.size
-        raise _Unknown
 
 
 def is_refuted(form: Linear, env: Bounds) -> bool:
@@ -48,23 +29,30 @@ def _is_negative_at(form: Linear, env: Bounds, size: int, is_last: bool) -> bool
     try:
         point = _point(env, size, is_last)
         return point is not None and _total(form, point) < 0
-    except _Unknown:
+    except NoValue:
         return False
 
 
-def _point(env: Bounds, size: int, is_last: bool) -> Mapping[Var, int] | None:
+def _point(env: Bounds, size: int, is_last: bool) -> Point | None:
     """Return values of an environment's variables, None where there are none to try."""
     if (size, is_last) not in env.points:
         try:
             env.points[size, is_last] = _found_point(env, size, is_last)
-        except _Unknown:
+        except NoValue:
             env.points[size, is_last] = None
     return env.points[size, is_last]
 
 
-def _found_point(env: Bounds, size: int, is_last: bool) -> Mapping[Var, int] | None:
-    point = _Point(size)
-    for var, domain in env.items():
+def _found_point(env: Bounds, size: int, is_last: bool) -> Point | None:
+    point, inside = Point(size), dict(env)
+    if env.outer is not None:
+        around = _point(env.outer, size, is_last)
+        if around is None:
+            return None
+        point.update(around)
+        var, domain = inside.popitem()
+        inside = {var: domain}
+    for var, domain in inside.items():
         low = _value(domain.min, point)
         last = low + _value(domain.extent, point) - 1
         if last < low:
@@ -76,7 +64,7 @@ def _found_point(env: Bounds, size: int, is_last: bool) -> Mapping[Var, int] | N
     return point
 
 
-def _total(form: Linear, point: Mapping[Var, int]) -> int:
+def _total(form: Linear, point: Point) -> int:
     total = form.constant
     for key, scale in form.terms.items():
         for factor in factors_of(key):
@@ -85,13 +73,41 @@ def _total(form: Linear, point: Mapping[Var, int]) -> int:
     return total
 
 
-def _value(root: Expr, point: Mapping[Var, int]) -> int:
-    if not all(map(_is_arithmetic, post_order(root))):
-        raise _Unknown
-    return evaluate(root, point)
+def _value(root: Expr, point: Point) -> int:
+    if isinstance(root, Var):
+        return point[root]
+    known, stack = point.known, [root]
+    while stack:
+        node = stack[-1]
+        if id(node) in known:
+            stack.pop()
+            continue
+        parts = _operands(node)
+        missing = [part for part in parts if id(part) not in known]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        values = [known[id(part)][1] for part in parts]
+        known[id(node)] = (node, _applied(node, values, point))
+    return known[id(root)][1]
 
 
-def _is_arithmetic(node: Node) -> bool:
+def _operands(node: Expr) -> tuple[Expr, ...]:
     if isinstance(node, Binary):
-        return node.op in _OPERATIONS
-    return isinstance(node, (Var, Const)) or (isinstance(node, Cast) and node.dtype.kind == "int")
+        return (node.a, node.b)
+    return (node.value,) if isinstance(node, Cast) else ()
+
+
+def _applied(node: Expr, values: list[int], point: Point) -> int:
+    match node:
+        case Binary() if node.op in _OPERATIONS:
+            return build.fold_integers(node.op, values[0], values[1])
+        case Var():
+            return point[node]
+        case Const():
+            return int(node.value)
+        case Cast() if node.dtype.kind == "int":
+            return values[0]
+        case _:
+            raise NoValue

@@ -7,6 +7,9 @@ until none fires, on an explicit stack, and remembers results by node identity.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from operator import is_
+
 from axisfold.analysis.division import (
     simplify_floordiv,
     simplify_floormod,
@@ -62,6 +65,8 @@ def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
     Arithmetic on index variables is assumed not to overflow.  Arithmetic on loaded data wraps, and
     only identities that hold when it wraps are used there.  A zero divisor gives 0.
     """
+    if not expr.child_fields:
+        return expr
     env = NOTHING if env is None else env
     env.forget()
     memory = env.simplified
@@ -76,17 +81,16 @@ def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
             continue
         if id(node) in memory:
             continue
-        parts = _parts(node)
-        missing = [part for part in parts if id(part) not in memory]
+        current, missing = _over_simple_parts(node, memory)
         if missing:
             stack.append((node, None))
-            stack.extend((part, None) for part in reversed(missing))
+            stack += [(part, None) for part in reversed(missing)]
             continue
-        simple = [memory[id(part)][1] for part in parts]
-        current = _with_parts(node, parts, simple)
         result = _apply(current, env)
         rewrites = age.get(id(node), 0)
-        if result is current or rewrites == _REWRITES:
+        if not result.child_fields:
+            memory[id(node)] = (node, result)
+        elif result is current or rewrites == _REWRITES:
             memory[id(current)] = (current, result)
             memory[id(node)] = (node, result)
         else:
@@ -94,6 +98,21 @@ def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
             stack.append((node, result))
             stack.append((result, None))
     return memory[id(expr)][1]
+
+
+def _over_simple_parts(
+    node: Expr, memory: Mapping[int, tuple[Expr, Expr]]
+) -> tuple[Expr, list[Expr]]:
+    """Return a node over what its parts have become, and the parts that have yet to."""
+    parts = _parts(node)
+    moving = [part for part in parts if part.child_fields]  # variables and constants are simple
+    if not moving:
+        return node, moving
+    missing = [part for part in moving if id(part) not in memory]
+    if missing:
+        return node, missing
+    simple = [memory[id(part)][1] if part.child_fields else part for part in parts]
+    return _with_parts(node, parts, simple), missing
 
 
 def can_prove(condition: Expr, env: Bounds | None = None) -> bool:
@@ -124,8 +143,6 @@ def _is_chain(node: Expr) -> bool:
 
 def _parts(node: Expr) -> list[Expr]:
     """Return what must be simple before ``node`` is: all operands of a whole sum at once."""
-    if isinstance(node, (Var, Const)):
-        return []
     if isinstance(node, Binary):
         if _is_chain(node):
             return [leaf for leaf, _ in leaves(node)]
@@ -134,7 +151,7 @@ def _parts(node: Expr) -> list[Expr]:
 
 
 def _with_parts(node: Expr, parts: list[Expr], simple: list[Expr]) -> Expr:
-    if all(new is old for new, old in zip(simple, parts, strict=True)):
+    if all(map(is_, simple, parts)):
         return node
     if not isinstance(node, Binary):
         return rebuild(node, simple)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from axisfold.dtypes import bit_pattern
@@ -20,16 +22,42 @@ def plain_fields(cls: type[Any]) -> tuple[str, ...]:
     return _plain[cls]
 
 
-def _payload(node: Node) -> tuple[object, ...]:
+_shapes: dict[type[Any], tuple[Callable[[Any], object] | None, tuple[str, ...]]] = {}
+
+
+def _shape(cls: type[Any]) -> tuple[Callable[[Any], object] | None, tuple[str, ...]]:
+    """Return what reads the given values of a class, and its fields of a varying number of nodes.
+
+    Fields that are computed follow from the others.
+    """
+    if cls not in _shapes:
+        given = [f for f in fields(cls) if f.init]
+        plain = [f.name for f in given if f.name not in cls.child_fields]
+        varying = (f.name for f in given if f.name in cls.child_fields)
+        kinds = {f.name: str(f.type) for f in given}
+        _shapes[cls] = (
+            attrgetter(*plain) if plain else None,
+            tuple(name for name in varying if kinds[name] not in ("Expr", "Stmt")),
+        )
+    return _shapes[cls]
+
+
+def _payload(node: Node) -> object:
     """What a node is apart from its children."""
     if isinstance(node, Const):
         return (node.dtype, bit_pattern(node.value, node.dtype))
-    values = [getattr(node, name) for name in plain_fields(type(node))]
-    for name in node.child_fields:
-        child = getattr(node, name)
-        if child is None or isinstance(child, tuple):
-            values.append(None if child is None else len(child))
-    return tuple(values)
+    read, varying = _shape(type(node))
+    values = None if read is None else read(node)
+    if not varying:
+        return values
+    return values, tuple([_count(getattr(node, name)) for name in varying])
+
+
+def _count(held: object) -> int | None:
+    """Return how many nodes a field holds; an empty tuple is not None."""
+    if held is None:
+        return None
+    return len(held) if isinstance(held, tuple) else 1
 
 
 def structural_equal(a: Node, b: Node) -> bool:
@@ -65,7 +93,7 @@ def structural_hash(root: Node) -> int:
         if isinstance(node, Var):
             value = object.__hash__(node)
         else:
-            parts = (child._hash for child in below)  # type: ignore[attr-defined]
+            parts = [child._hash for child in below]  # type: ignore[attr-defined]
             value = hash((type(node).__name__, _payload(node), *parts))
         object.__setattr__(node, "_hash", value)
         stack.pop()

@@ -35,9 +35,9 @@ CacheHint = Literal["", "stream", "volatile"]
 
 
 class Node:
-    """Base of every IR node: children by declaration, cached structural hash."""
+    """Base of every IR node: children by declaration, cached structural hash and variables."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_hash", "_variables")
     child_fields: ClassVar[tuple[str, ...]] = ()
 
     def pieces(self) -> list[str | Node]:
@@ -45,12 +45,14 @@ class Node:
         raise NotImplementedError(type(self).__name__)
 
     def __eq__(self, other: object) -> bool:
-        from axisfold.ir.equal import structural_equal
-
         if self is other:
             return True
         if not isinstance(other, Node):
             return _refuse_comparison(self, other)
+        if type(self) is not type(other):
+            return False
+        from axisfold.ir.equal import structural_equal
+
         return structural_equal(self, other)
 
     def __hash__(self) -> int:
@@ -125,6 +127,13 @@ class Var(Expr):
     name: str
     dtype: DType = INT32
     is_size: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or isinstance(other, Node):
+            return self is other
+        return _refuse_comparison(self, other)
+
+    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True, eq=False)

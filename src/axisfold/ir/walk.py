@@ -4,49 +4,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
+from itertools import islice
 from operator import attrgetter, is_
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from axisfold.ir.expr import Expr, Node, Var
 
 N = TypeVar("N", bound=Node)
 
 
-_getters: dict[type[Any], Callable[[Any], tuple[Node, ...]] | None] = {}
+Getter = Callable[[Any], tuple[Node, ...]]
+
+_getters: dict[type[Any], Getter] = {}
 
 
-def _getter(cls: type[Any]) -> Callable[[Any], tuple[Node, ...]] | None:
-    """Return what reads the children of a class whose fields all hold one node each, else None."""
+def _getter(cls: type[Any]) -> Getter:
+    """Return what reads the children of a class, which differ in how fields hold them."""
+    names = cls.child_fields
+    if not names:
+        return lambda _: ()
     kinds = {f.name: f.type for f in fields(cls)} if is_dataclass(cls) else {}
-    if any(kinds.get(name) not in ("Expr", "Stmt") for name in cls.child_fields):
-        return None
-    if len(cls.child_fields) > 1:
-        return attrgetter(*cls.child_fields)
-    only = attrgetter(cls.child_fields[0])
+    held = {str(kinds.get(name)) for name in names}
+    if held <= {"Expr", "Stmt", "Expr | None", "Stmt | None"}:
+        if held <= {"Expr", "Stmt"}:
+            return _whole(names)
+        some: Callable[[Any], tuple[Node | None, ...]] = _whole(names)
+        return lambda node: tuple([child for child in some(node) if child is not None])
+    return _generic
+
+
+def _whole(names: tuple[str, ...]) -> Getter:
+    """Return what reads fields that hold one node each."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    only = attrgetter(names[0])
     return lambda node: (only(node),)
 
 
-def children(node: Node) -> tuple[Node, ...]:
-    """Return the child nodes in evaluation order."""
-    names = node.child_fields
-    if not names:
-        return ()
-    cls = type(node)
-    try:
-        getter = _getters[cls]
-    except KeyError:
-        getter = _getters[cls] = _getter(cls)
-    if getter is not None:
-        return getter(node)
+def _generic(node: Node) -> tuple[Node, ...]:
     found: list[Node] = []
-    for name in names:
+    for name in node.child_fields:
         value = getattr(node, name)
         if isinstance(value, tuple):
             found.extend(value)
         elif value is not None:
             found.append(value)
     return tuple(found)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the child nodes in evaluation order."""
+    cls = type(node)
+    try:
+        getter = _getters[cls]
+    except KeyError:
+        getter = _getters[cls] = _getter(cls)
+    return getter(node)
 
 
 _init: dict[type[Any], tuple[str, ...]] = {}
@@ -60,43 +75,35 @@ def _init_fields(cls: type[Any]) -> tuple[str, ...]:
 
 def rebuild(node: N, new_children: Sequence[Node]) -> N:
     """Return ``node`` with other children, the same object if they are the same objects."""
-    position = 0
-    changed: dict[str, object] = {}
-    for name in node.child_fields:
-        value = getattr(node, name)
-        if value is None:
-            continue
-        if isinstance(value, tuple):
-            part = tuple(new_children[position : position + len(value)])
-            position += len(value)
-            if any(new is not old for new, old in zip(part, value, strict=True)):
-                changed[name] = part
-        else:
-            if new_children[position] is not value:
-                changed[name] = new_children[position]
-            position += 1
-    if not changed:
+    old = children(node)
+    if len(old) == len(new_children) and all(map(is_, new_children, old)):
         return node
     cls = type(node)
-    kept = {name: getattr(node, name) for name in _init_fields(cls) if name not in changed}
-    return cls(**kept, **changed)
+    fresh = iter(new_children)
+    values: dict[str, object] = {}
+    for name in node.child_fields:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            values[name] = tuple(islice(fresh, len(value)))
+        else:
+            values[name] = None if value is None else next(fresh)
+    return cls(*[values[n] if n in values else getattr(node, n) for n in _init_fields(cls)])
 
 
 def post_order(root: Node) -> Iterator[Node]:
     """Yield each distinct node object once, children before parents."""
     seen: set[int] = set()
-    stack: list[tuple[Node, bool]] = [(root, False)]
+    stack: list[Node | None] = [root]  # None: the node below is next
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            yield node
+        node = stack.pop()
+        if node is None:
+            yield cast("Node", stack.pop())
         elif id(node) not in seen:
             seen.add(id(node))
             if not node.child_fields:  # half of all nodes
                 yield node
                 continue
-            stack.append((node, True))
-            stack.extend([(child, False) for child in reversed(children(node))])
+            stack += (node, None, *reversed(children(node)))
 
 
 def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
@@ -134,6 +141,31 @@ def free_vars(root: Node) -> list[Var]:
     return [node for node in post_order(root) if isinstance(node, Var)]
 
 
-def uses(root: Node, variables: set[Var] | frozenset[Var]) -> bool:
-    """Return whether any of ``variables`` occurs."""
-    return any(isinstance(node, Var) and node in variables for node in post_order(root))
+def variables(root: Node) -> frozenset[Var]:
+    """Return the variables that occur, remembered by each node."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if hasattr(node, "_variables"):
+            stack.pop()
+            continue
+        below = children(node)
+        missing = [child for child in below if not hasattr(child, "_variables")]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        sets = [child._variables for child in below]  # type: ignore[attr-defined]
+        widest = max(sets, key=len, default=_NONE)
+        found = frozenset((node,)) if isinstance(node, Var) else widest.union(*sets)
+        # Most nodes have the variables of one child, and share its set.
+        object.__setattr__(node, "_variables", widest if found == widest else found)
+    return cast("frozenset[Var]", root._variables)  # type: ignore[attr-defined]
+
+
+_NONE: Final[frozenset[Var]] = frozenset()
+
+
+def uses(root: Node, searched: AbstractSet[Var]) -> bool:
+    """Return whether any of the variables ``searched`` occurs."""
+    return not variables(root).isdisjoint(searched)

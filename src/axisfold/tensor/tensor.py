@@ -121,7 +121,7 @@ def _index(tensor: Tensor, indices: tuple[Any, ...]) -> TensorLoad | PartialInde
 class Operation:
     """What makes tensors: a placeholder or a computation."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_inputs")
     name: str
     axis: tuple[Axis, ...] = ()
     reduce_axis: tuple[Axis, ...] = ()
@@ -144,6 +144,10 @@ class Operation:
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
         """The tensors that its body reads, in order of first use."""
+        try:
+            return self._inputs  # type: ignore[attr-defined, no-any-return]
+        except AttributeError:
+            pass
         found: dict[int, Tensor] = {}
         roots: list[Expr] = list(self.body)
         for axis in self.reduce_axis:
@@ -152,7 +156,9 @@ class Operation:
             for node in post_order(root):
                 if isinstance(node, TensorLoad):
                     found.setdefault(id(node.tensor), node.tensor)
-        return tuple(found.values())
+        inputs = tuple(found.values())
+        object.__setattr__(self, "_inputs", inputs)
+        return inputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
