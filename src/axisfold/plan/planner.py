@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -41,6 +43,23 @@ _plans: dict[Hashable, Plan] = {}
 _lock = threading.RLock()
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one thread make a kernel, without looking for cycles among what it makes meanwhile.
+
+    Tens of thousands of nodes would have every object of the process looked through several times,
+    a tenth of a first call and more where much is imported.
+    """
+    with _lock:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if was_enabled:
+                gc.enable()
+
+
 class Plan:
     """A planned kernel; what a rule writes is written when somebody asks for it.
 
@@ -61,7 +80,7 @@ class Plan:
 
     @cached_property
     def _written(self) -> Written:
-        with _lock:
+        with _alone():
             if (found := self.__dict__.get("_written")) is not None:
                 return cast("Written", found)  # by another thread, meanwhile
             from axisfold.plan.writing import write
@@ -87,7 +106,7 @@ class Plan:
     @cached_property
     def host(self) -> HostCode:
         """The machine code of a plan for this machine, from the disk if it is there."""
-        with _lock:
+        with _alone():
             if (found := self.__dict__.get("host")) is not None:
                 return cast("HostCode", found)
             made = self.__dict__["host"] = _host_code(self)
@@ -96,7 +115,7 @@ class Plan:
     @cached_property
     def binary(self) -> Binary:
         """The machine code of a plan for a GPU, from the disk if it is there."""
-        with _lock:
+        with _alone():
             if (found := self.__dict__.get("binary")) is not None:
                 return cast("Binary", found)
             made = self.__dict__["binary"] = _binary(self)

@@ -11,7 +11,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Binary, Broadcast, Call, Cast, Compare, Const, Load, Not, Ramp, Var
 from axisfold.ir.stmt import For, If, Seq, Store
-from axisfold.ir.walk import children, free_vars, post_order, rewrite, substitute, uses
+from axisfold.ir.walk import children, free_vars, post_order, rewrite, substitute, uses, variables
 
 OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0x7FF8_0000_0000_0001))[0]
 
@@ -111,6 +111,21 @@ def test_deep_expressions_hash_compare_walk_rewrite_and_print():
     assert substitute(a, {x: y}) == other
     assert rewrite(a, lambda n: n) is a
     assert str(a).count("(") == DEEP
+
+
+def test_the_variables_of_a_node_are_those_of_all_its_parts():
+    a, b, c, d = (Var(name) for name in "abcd")
+    memory = Buffer("m", FLOAT32, (build.const(8),))
+    masked, whole = Load(memory, a, b < 3), Load(memory, a)
+    call = Call("power", (whole, build.cast("float32", c)), FLOAT32)
+    assert variables(masked) == {a, b}
+    assert variables(whole) == {a}
+    assert variables(call) == {a, c}
+    assert variables(Seq((Store(memory, d, masked), Store(memory, d, call)))) == {a, b, c, d}
+    assert variables(If(a < b, Seq(()))) == {a, b}
+    assert variables(For(a, build.const(0), c, "serial", Seq(()), stop=d < 1)) == {c, d}
+    assert not variables(build.const(1))
+    assert [len(children(node)) for node in (masked, whole, call)] == [2, 1, 2]
 
 
 def test_deep_expressions_simplify():

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import pytest
 import axisfold
 from axisfold.api.launches import forget, launches
 from axisfold.config import config
-from axisfold.plan import planner
+from axisfold.plan import planner, writing
 from axisfold.tensor.reducer import Reducer
 
 
@@ -150,6 +152,29 @@ def test_threads_that_meet_at_one_new_signature_compile_it_once(plans, monkeypat
         thread.join()
     assert results == [[77.0] * 50] * 8
     assert len(plans) == len(compiled) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_no_collection_of_cycles_while_a_kernel_is_made(plans, monkeypatch, is_enabled, fails):
+    seen, real = [], writing.write
+
+    def watched(plan):
+        seen.append(gc.isenabled())
+        if fails:
+            raise MemoryError
+        return real(plan)
+
+    monkeypatch.setattr(writing, "write", watched)
+    was_enabled = gc.isenabled()
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        with pytest.raises(MemoryError) if fails else nullcontext():
+            axisfold.sum(ones(64, 600), axis=1)
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
+    assert seen == [False]
 
 
 def test_the_memory_of_calls_is_bounded(monkeypatch):
