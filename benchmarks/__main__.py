@@ -82,7 +82,7 @@ def _gpu(options: argparse.Namespace, given: list[str]) -> int:
     )
     about += (f"{datetime.now(UTC):%Y-%m-%d}",)
     about += (f"command: `python -m benchmarks {shlex.join(given)}`",)
-    return _report(options, outcomes, about, gpu.TITLE, gpu.METHOD)
+    return _report(options, outcomes, about, gpu.TITLE, gpu.METHOD, gpu.COUNTED)
 
 
 def _report(

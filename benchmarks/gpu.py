@@ -42,6 +42,7 @@ _PACKAGES: Final = {"cuda.compute": "cuda-cccl"}
 _READ_STEP: Final = 64 << 20
 _SHOWN_BYTES: Final = 1 << 30
 TITLE: Final = "Performance on a GPU"
+COUNTED: Final = "input and output bytes"
 METHOD: Final = (
     "Each library folds the same arrays in one process, in turn, and the median of all rounds "
     "counts, by CUDA events after a write of more than the second-level cache; JAX, whose streams "

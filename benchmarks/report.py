@@ -21,11 +21,11 @@ def libraries(outcomes: Sequence[Outcome]) -> list[str]:
     return list(dict.fromkeys([OURS, *(n for o in outcomes for n in o.seconds)]))
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[Outcome], counted: str = "input bytes") -> str:
     """Return the outcomes as Markdown: GB/s for large cases, microseconds for small ones."""
     lines = []
     for title, groups, unit in (
-        ("GB/s of input bytes", ("memory", "curve"), "GB/s"),
+        (f"GB/s of {counted}", ("memory", "curve"), "GB/s"),
         ("Microseconds per call", ("small",), "us"),
     ):
         chosen = [o for o in outcomes if o.group in groups]
@@ -136,6 +136,7 @@ def page(
     image: str,
     title: str = "Performance on CPUs",
     method: str = _ABOUT,
+    counted: str = "input bytes",
 ) -> str:
     """Return the page of the documentation: what was measured where, table, chart and means.
 
@@ -147,8 +148,8 @@ def page(
         Lines on the machine, the versions, the date and the command.
     image
         Where the page finds the chart; "" for none.
-    title, method
-        Of the page, and how it was measured.
+    title, method, counted
+        Of the page, how it was measured, and which bytes a second the table has.
     """
     parts = [
         f"# {title}",
@@ -156,6 +157,6 @@ def page(
         "\n".join(f"- {line}" for line in about),
         summary(outcomes) + ".",
         *([f"![Share of the limit for each case and library]({image})"] if image else []),
-        table(outcomes),
+        table(outcomes, counted),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"

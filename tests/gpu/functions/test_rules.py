@@ -90,6 +90,19 @@ def test_softmax_once(shape, dtype):
         spreads.agree("softmax", axisfold.softmax(cupy.asarray(x), axis).get(), x, axis)
 
 
+@pytest.mark.parametrize("length", [2, 3, 4, 8, 33])
+def test_several_short_rows_for_each_team(length):
+    """Rows enough for several at once, and blocks at the end that are not whole."""
+    cases = (("float32", "sum"), ("float16", "max"), ("complex64", "sum"))
+    for more, (dtype, name) in enumerate(cases):
+        x = elements((2_400_000 // length + 1000 * more, length), dtype, name)
+        found = getattr(axisfold, name)(cupy.asarray(x), axis=1).get()
+        agree(name, found, expected(name, x, 1), x, 1)
+    made = [plan.layout.gpu for plan in planner._plans.values()]
+    assert all(gpu.form == "short_row" for gpu in made)
+    assert any(gpu.rows > 1 for gpu in made)
+
+
 @pytest.mark.parametrize("rule", DEAR)
 def test_dear_merges(rule):
     shapes, axis = DEAR[rule]
