@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, named
+from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, named, split_rows
 from axisfold.plan.sizes_gpu import BLOCK
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -29,18 +29,9 @@ def row(
 
 def short_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each team of threads a row, or several side by side with those of its block."""
-    team, several = graph.gpu.team, graph.gpu.rows
+    team = graph.gpu.team
     result, state = s[graph.results[0]], s[graph.state[0]]
-    rows, teams = fused(result, result.op.axis), max(BLOCK // team, 1)
-    block, row = result.split(rows, factor=teams * several)
-    if several > 1:
-        turn, place = result.split(row, factor=teams)
-        result.reorder(place, turn)
-        result.unroll(turn)
-    else:
-        turn = place = row
-    bind(result, block, "blockIdx.x")
-    bind(result, place, "threadIdx.y" if team > 1 else "threadIdx.x")
+    turn = split_rows(result, graph, max(BLOCK // team, 1))
     state.compute_at(result, turn)
     state.set_scope("local")
     fold_row(s, graph, graph.state, team, graph.gpu.steps)

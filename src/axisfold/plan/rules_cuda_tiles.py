@@ -8,7 +8,7 @@ from typing import Any
 from axisfold.plan.compose import Graph
 from axisfold.plan.rules_cuda_columns import fold_parts, tile_of_columns
 from axisfold.plan.rules_cuda_rows import fold_row
-from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, rows_of_block
+from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, rows_of_block, split_rows
 from axisfold.plan.sizes_gpu import BLOCK
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -19,12 +19,9 @@ from axisfold.tensor.trace import Traced
 
 def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which take tiles of it in turn."""
-    team = graph.gpu.team
     result, state = s[graph.results[0]], s[graph.state[0]]
-    block, place = result.split(fused(result, result.op.axis), factor=rows_of_block(team))
-    bind(result, block, "blockIdx.x")
-    bind(result, place, "threadIdx.y")
-    state.compute_at(result, place)
+    teams = rows_of_block(graph.gpu.team)
+    state.compute_at(result, split_rows(result, graph, teams, "threadIdx.y"))
     state.set_scope("local")
     turn, _, thread = state.op.reduce_axis
     bind(state, thread, "threadIdx.x")
@@ -33,11 +30,8 @@ def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
 
 def whole_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which pass over it several times."""
-    team = graph.gpu.team
     result = s[graph.results[0]]
-    block, place = result.split(fused(result, result.op.axis), factor=rows_of_block(team))
-    bind(result, block, "blockIdx.x")
-    bind(result, place, "threadIdx.y" if team > 1 else "threadIdx.x")
+    place = split_rows(result, graph, rows_of_block(graph.gpu.team))
     s[graph.state[0]].compute_at(result, place)
     pass_over_rows(s, graph, result, place)
 

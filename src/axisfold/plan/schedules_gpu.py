@@ -64,6 +64,26 @@ def named(stage: Stage, name: str) -> Axis | None:
     return next((a for a in (*stage.op.axis, *stage.op.reduce_axis) if a.name == name), None)
 
 
+def split_rows(result: Stage, graph: Graph, teams: int, tag: str = "") -> Axis:
+    """Give each of a block's teams a row of the result, or several; return the loop over them.
+
+    Rows of a team are as far apart as a block has teams, so that teams read side by side, and the
+    loads of all of them are under way at once.
+    """
+    several = graph.gpu.rows
+    tag = tag or ("threadIdx.y" if graph.gpu.team > 1 else "threadIdx.x")
+    block, row = result.split(fused(result, result.op.axis), factor=teams * several)
+    bind(result, block, "blockIdx.x")
+    if several == 1:
+        bind(result, row, tag)
+        return row
+    turn, team = result.split(row, factor=teams)
+    result.reorder(team, turn)
+    result.unroll(turn)
+    bind(result, team, tag)
+    return turn
+
+
 def rows_of_block(team: int) -> int:
     """Return how many rows a block has: several only where a team is no longer than a warp.
 
