@@ -64,7 +64,10 @@ def test_large_folds(name, rule):
     ("name", "dtype", "shape"),
     [("sum", "float32", (6200, 3)), ("max", "float32", (3073, 8)), ("prod", "float16", (4100, 16)),
      ("sum", "int8", (7001, 2)), ("mean", "float64", (3584, 2)), ("norm", "float32", (801, 32)),
-     ("sum", "float32", (6144, 4))],
+     ("sum", "float32", (6144, 4)), ("argmax", "float16", (4100, 16)),
+     ("argmax", "float32", (6145, 3)), ("argmin", "int8", (3001, 33)),
+     ("var", "float32", (3073, 8)), ("std", "float16", (801, 64)),
+     ("logsumexp", "float32", (801, 32))],
 )  # fmt: skip
 def test_several_rows_for_each_team(name, dtype, shape):
     check(name, elements(shape, dtype, name, seed=2), 1, "short_row")

@@ -69,6 +69,8 @@ def layout_text(layout: LayoutClass) -> str:
     if layout.gpu is not None:
         gpu = layout.gpu
         facts.append(f"loads of {gpu.lanes} elements, {gpu.team} threads and {gpu.parts} blocks")
+        if gpu.rows > 1:
+            facts.append(f"{gpu.rows} rows at once for each team of threads")
         facts += [f"constant extents: {gpu.fixed}"] * bool(gpu.fixed)
     return "; ".join(facts)
 

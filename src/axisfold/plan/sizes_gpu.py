@@ -35,7 +35,8 @@ MANY_ROWS_WAVES: Final = 8
 LONG_UNITS: Final = 8192
 # Where more blocks than this share columns, a thread of theirs has more loads under way, too.
 MANY_PARTS: Final = 16
-# A power of two of parts of a column is taken where it is so much of those that there could be.
+# From so many parts of a column on they are a power of two, if that is most of them.
+EVEN_PARTS: Final = 128
 MOSTLY: Final = 0.9
 # Rows up to this many elements are compiled for their length.
 SHORT_ROW: Final = 4096
@@ -157,9 +158,14 @@ def classify(
         if found.form == "short_row":
             return _with_rows(found, outputs, inputs, wave)
         return _with_threads(found) if found.form == "column_split" else found
-    steps = UNROLL if kind == "reduced" else 2 * UNROLL
+    # A tile is a whole short row where registers hold it.
+    is_held = found.form == "short_row" and found.steps <= min(HELD, HELD_ELEMENTS // lanes)
+    steps = found.steps if is_held else UNROLL if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
-    return _with_few_merges(found, outputs, folded, inputs, target) if dear else found
+    if dear:
+        found = _with_few_merges(found, outputs, folded, inputs, target)
+        is_held = found.form == "whole_row" and lanes > 1
+    return _with_rows(found, outputs, inputs, wave) if is_held else found
 
 
 def _with_few_merges(
@@ -288,13 +294,16 @@ def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:
 def _with_threads(column: GpuClass) -> GpuClass:
     """Return the class with twice the threads where more loads of each lack registers.
 
-    Parts are a power of two where that leaves few places of the card empty: blocks as many as
-    places, each on the same multiprocessor as another, were measured to be up to 0.15 slower.
+    Many parts are then a power of two, which was measured to be up to 0.08 faster than as many as
+    the card has places for, if few of these stay empty.
     """
     if column.steps == UNROLL or column.lanes > UNROLL:
         return column
-    even = 1 << column.parts.bit_length() - 1
-    parts = even if even >= MOSTLY * column.parts else column.parts
+    parts = column.parts
+    if parts >= EVEN_PARTS:
+        parts = 1 << parts.bit_length() - 1
+        if parts < MOSTLY * column.parts:
+            return replace(column, steps=UNROLL)
     return replace(column, team=2 * column.team, parts=parts // 2, steps=UNROLL)
 
 
