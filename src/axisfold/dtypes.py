@@ -137,6 +137,7 @@ def _dtype(kind: Kind, bits: int, lanes: int) -> DType:
 
 
 BOOL: Final = DType("bool", 8)
+INT16: Final = DType("int", 16)
 INT32: Final = DType("int", 32)
 INT64: Final = DType("int", 64)
 UINT32: Final = DType("uint", 32)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Inner = Literal["unit", "two", "zero", "any"]
-# Extents of innermost folded axes that are too short to be worth a run, and of those that are.
+# Extents of innermost folded axes that are too short to be worth a run, if another one has at least
+# so many times as much.
 SHORT: Final = 32
-LONG: Final = 64
+LONGER: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +156,9 @@ def _long_innermost(axes: tuple[LoopAxis, ...]) -> tuple[LoopAxis, ...]:
 
     Each run of the innermost axis costs more than a few steps from line to line.
     """
-    long = [n for n, axis in enumerate(axes) if axis.extent >= LONG]
-    if axes[-1].extent >= SHORT or not long:
+    inner = axes[-1].extent
+    long = [n for n, axis in enumerate(axes) if axis.extent >= min(LONGER * inner, 2 * SHORT)]
+    if inner >= SHORT or not long:
         return axes
     last = long[-1]
     return (*axes[:last], *axes[last + 1 :], axes[last])

@@ -20,7 +20,13 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor, placeholder, size_var
-from axisfold.tensor.tile_pass import SHORT_ROUNDS, TilePass, narrow_rounds, shortened, without_nan
+from axisfold.tensor.tile_pass import (
+    SHORT_ROUNDS,
+    TilePass,
+    in_short_run,
+    longest_run,
+    narrow_rounds,
+)
 from axisfold.tensor.trace import Traced
 
 __all__ = ["Composer", "Graph", "LayoutClass"]
@@ -114,6 +120,7 @@ class Composer:
         from te reductions over the run, which become stages of their own; the state then merges
         whole runs.
         """
+        rows = longest_run(self.traced.tile_passes, rows)
         inputs = self.inputs()
         index = self.index_strides()
         *others, last = self.reduced_extents
@@ -171,7 +178,7 @@ class Composer:
             mapping.update(self._of_run(heads, made, here, index, rows))
             place = self.traced.run.place
             mapping[place] = build.cast(place.dtype, run.var)
-            short = without_nan(shortened(tile_pass, 1))
+            short = in_short_run(tile_pass)
             body = make_reduce(
                 short.combiner,
                 [substitute(e, mapping) for e in short.sources],

@@ -19,6 +19,7 @@ from axisfold.target import Target
 from axisfold.tensor.trace import Traced
 
 WIDE: Final = 8
+BYTE: Final = 8
 # Elements of a run that several passes read from the first-level cache: sums of float64 are plain
 # within it, so there it is short.
 RUN: Final = 4096
@@ -77,6 +78,12 @@ def _is_narrow(traced: Traced) -> bool:
     return _has_tiles(traced) and all(p.narrow is not None for p in traced.tile_passes)
 
 
+def _is_counted(traced: Traced) -> bool:
+    """Return whether all sums are of truth values: bytes hold those of a short run."""
+    forms = [p.narrow for p in traced.tile_passes]
+    return bool(forms) and all(n is not None and n.dtype.bits == BYTE for n in forms)
+
+
 def sums_are_wide(traced: Traced) -> bool:
     """Return whether plain sums of a longer run lose nothing that results hold."""
     is_short = all(v.dtype.itemsize < WIDE for parts in traced.elements for v in parts)
@@ -126,7 +133,11 @@ RULES: Final = (
     ),
     Rule(
         "narrow_row",
-        lambda c, t: _is_row(c, t) and _is_narrow(t) and c.run == "long",
+        lambda c, t: (
+            _is_row(c, t)
+            and _is_narrow(t)
+            and (c.run == "long" or (c.kept == 0 and _is_counted(t)))
+        ),
         "the folded axis is contiguous and sums of short runs fit a narrower dtype: a vector holds "
         "more of them, and is widened once for each run",
         rows.tiled_row,

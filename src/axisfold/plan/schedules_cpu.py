@@ -15,7 +15,7 @@ from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile_pass import TilePass, shortened
+from axisfold.tensor.tile_pass import TilePass, in_short_run
 
 # From here on there are 32 vector registers (AVX-512), else 16.
 WIDE_VECTOR: Final = 64
@@ -32,7 +32,7 @@ def lanes(combiner: Combiner, target: Target) -> int:
 
 def pass_lanes(tile_pass: TilePass, target: Target) -> int:
     """Return the lanes of a pass over a tile: as many as a function such as exp is computed in."""
-    own = lanes(shortened(tile_pass, 1).combiner, target)
+    own = lanes(in_short_run(tile_pass).combiner, target)
     return max(own, *(target.vector_bytes // c.dtype.itemsize for c in calls(tile_pass)), 1)
 
 

@@ -84,11 +84,18 @@ def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
     inner, outer = problem.kept[-1], problem.reduced[-1]
     if kind == "reduced":
         inner, outer = outer, inner
-    elif outer.extent <= SHALLOW:
+    elif outer.extent <= _few_rows(inner.extent):
         return 0
     size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
     is_run = all(o == inner.extent * i for o, i in zip(outer.strides, inner.strides, strict=True))
     return inner.extent if is_run and inner.extent <= THIN and size >= LARGE else 0
+
+
+def _few_rows(columns: int) -> int:
+    """Return how many rows are too few to be folded side by side, until they fill whole vectors."""
+    if columns % SHALLOW == 0:
+        return SHALLOW
+    return THIN if columns < SHALLOW else DEEP
 
 
 def cpu_stores(problem: Problem, read: Sequence[int], written: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from axisfold.dtypes import INT32, INT64, UINT64, DType
+from axisfold.dtypes import INT16, INT32, INT64, UINT64, DType
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Select, Var
@@ -15,6 +15,8 @@ from axisfold.ir.walk import substitute, uses
 
 # Terms of a sum of positive float32: each addition is off by half a unit in the last place at most.
 SHORT_ROUNDS: Final = 16
+# Elements of a run whose places are int16.
+NEAR_RUN: Final = 1 << 15
 _LONG: Final = (INT64, UINT64)
 
 
@@ -123,6 +125,49 @@ def without_nan(tile_pass: TilePass) -> TilePass:
     ((lhs,), (rhs,)) = old.lhs, old.rhs
     larger = build.select(rhs > lhs, rhs, lhs)
     return replace(tile_pass, combiner=Combiner(old.lhs, old.rhs, (larger,), old.identity))
+
+
+def in_short_run(tile_pass: TilePass) -> TilePass:
+    """Return the form of a pass over a run of at most :func:`longest_run` elements."""
+    return without_nan(shortened(with_near_places(tile_pass), 1))
+
+
+def longest_run(passes: Sequence[TilePass], wanted: int) -> int:
+    """Return how many elements runs have, at most ``wanted``."""
+    return min(wanted, NEAR_RUN) if any(map(is_near, passes)) else wanted
+
+
+def is_near(tile_pass: TilePass) -> bool:
+    """Return whether places in a run stand beside values of at most 16 bits only."""
+    fields = tile_pass.combiner.lhs
+    values = [v for n, v in enumerate(fields) if n not in tile_pass.places]
+    return bool(tile_pass.places) and all(v.dtype.bits <= INT16.bits for v in values)
+
+
+def with_near_places(tile_pass: TilePass) -> TilePass:
+    """Return a pass whose places are int16, if :func:`is_near`: runs have up to ``NEAR_RUN``."""
+    if not is_near(tile_pass):
+        return tile_pass
+    old, sources = tile_pass.combiner, list(tile_pass.sources)
+    identity, mapping = list(old.identity), dict[Var, Expr]()
+    for n in tile_pass.places:
+        for variable in (old.lhs[n], old.rhs[n]):
+            mapping[variable] = Var(variable.name, INT16)
+        if isinstance(place := sources[n], Var):
+            mapping[place] = build.cast(INT16, place)
+        identity[n] = build.cast(INT16, identity[n])
+    lhs, rhs = ([mapping.get(v, v) for v in side] for side in (old.lhs, old.rhs))
+    return replace(
+        tile_pass,
+        combiner=Combiner(
+            tuple(v for v in lhs if isinstance(v, Var)),
+            tuple(v for v in rhs if isinstance(v, Var)),
+            tuple(substitute(e, mapping) for e in old.result),
+            tuple(identity),
+        ),
+        sources=tuple(substitute(e, mapping) for e in sources),
+        absorb=tuple(substitute(e, mapping) for e in tile_pass.absorb),
+    )
 
 
 def shortened(tile_pass: TilePass, bits: int = 16) -> TilePass:

@@ -172,6 +172,18 @@ CASES = [
     ("any", numbers(17, 77, dtype="bool"), 0, "tiled_column"),
     ("sum", np.full((300, 77), -128, "int8"), 0, "narrow_column"),
     ("count_nonzero", np.ones((1300, 77), bool), 0, "narrow_column"),
+    ("count_nonzero", np.ones(70_001, bool), None, "narrow_row"),
+    ("count_nonzero", with_nans(31, 33), None, "narrow_row"),
+    ("sum", numbers(70_001, dtype="int16"), None, "full"),
+    ("max", np.arange(70_001) == 70_000, None, "stopping_row"),
+    ("min", np.arange(7 * 3001).reshape(7, 3001) % 4001 != 4000, 1, "stopping_rows"),
+    ("sum", numbers(60, 36, 37), 1, "column"),
+    ("sum", numbers(160, 36, 7, dtype="float64"), 1, "column"),
+    ("max", with_nans(160, 36, 16).reshape(160, 36, 16), 1, "few_columns"),
+    ("sum", numbers(80, 70, 7), 1, "few_columns"),
+    ("argmax", numbers(LONG, dtype="uint8"), None, "single_pass_row"),
+    ("argmin", np.full(LONG, 7, "int16"), None, "single_pass_row"),
+    ("argmax", (np.arange(40_000) == 39_999).astype("int8"), None, "tiled_long_row"),
 ]  # fmt: skip
 
 

@@ -79,6 +79,7 @@ MIN = Reducer(
     lift=lambda x: x,
     combine=lambda a, b: te.minimum(a.v, b.v),
     facts=("idempotent", "exact"),
+    absorbing=lambda dtype: False if dtype.is_bool else None,
 )
 MAX = Reducer(
     "max",
@@ -87,6 +88,7 @@ MAX = Reducer(
     lift=lambda x: x,
     combine=lambda a, b: te.maximum(a.v, b.v),
     facts=("idempotent", "exact"),
+    absorbing=lambda dtype: True if dtype.is_bool else None,
 )
 ARGMIN = Reducer(
     "argmin",
