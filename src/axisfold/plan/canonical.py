@@ -144,7 +144,7 @@ def canonicalize(
     out_axes = tuple(axis for axis, _ in kept)
     return Problem(
         _merge([item for _, item in kept]),
-        _merge(folded) if keep_order else _long_innermost(_merge(folded)),
+        _long_innermost(_merge(folded)) if uses_index and not keep_order else _merge(folded),
         tuple(offsets),
         out_axes,
         tuple(out_axes.index(axis) for axis in flipped),

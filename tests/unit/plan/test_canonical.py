@@ -168,10 +168,12 @@ def test_very_short_runs_leave_the_innermost_place_to_a_long_axis():
     assert found.reduced == (LoopAxis(3, (8,), 64), LoopAxis(64, (24,), 1))
     found = canonical((3, 99, 64), (8, 2000, 24), {0, 1, 2}, uses_index=True)
     assert [a.extent for a in found.reduced] == [99, 3, 64]  # the nearest of the long ones
-    for shape in ((3, 63), (32, 64)):  # not long; not so short
+    for shape in ((3, 11), (30, 63), (32, 999)):  # not long; not so short
         strides = (8, 8 * shape[0])
         found = canonical(shape, strides, {0, 1}, uses_index=True)
         assert [a.extent for a in found.reduced] == list(shape)[::-1]
+    found = canonical((3, 64), (8, 32), {0, 1})  # without an index: as in memory
+    assert [a.extent for a in found.reduced] == [64, 3]
 
 
 def test_nothing_to_fold_is_a_loop_of_one():
