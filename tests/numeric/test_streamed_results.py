@@ -189,3 +189,34 @@ def test_an_explanation_tells_how_results_are_written(plans):
     text = str(af.explain(normal(2, 8192), "sum", 0, measure=False))
     assert "stores: stream" in text
     assert 'pragma(i0_outer, "stream", 1)' in text.replace("'", '"')
+
+
+# --- results of the inputs' shape ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "stores"),
+    [
+        ((9, 772), "float32", "stream"),
+        ((3, 5, 40), "float32", "stream"),
+        ((9, 776), "float16", "stream"),
+        ((9, 772), "float16", ""),  # rows begin at multiples of 8 bytes
+        ((9, 773), "float32", ""),
+        ((7, 32), "float32", ""),  # small
+        ((9, 772), "float64", ""),  # by another rule
+    ],
+)
+def test_softmax_of_rows(plans, shape, dtype, stores):
+    x = normal(*shape, dtype=dtype)
+    wide = np.exp(x.astype("f8") - x.max(-1, keepdims=True))
+    want = wide / wide.sum(-1, keepdims=True)
+    for offset in (0, 3):
+        memory = aligned(2 * x.size + 32, offset).view(dtype)
+        memory[:] = NAN
+        out = memory[: x.size].reshape(shape)
+        af.softmax(x, -1, out=out)
+        np.testing.assert_allclose(out, want, rtol=2e-3 if dtype == "float16" else 1e-6)
+        assert np.isnan(memory[x.size :]).all()
+    np.testing.assert_array_equal(af.softmax(x, -1), out)
+    assert plans[0].layout.stores == stores
+    assert ("nontemporal" in plans[0].compiled.source()) == bool(stores)

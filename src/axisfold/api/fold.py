@@ -27,7 +27,14 @@ from axisfold.plan.canonical import Inner, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.lanes import Inputs, with_lanes
 from axisfold.plan.planner import HOST, Plan, plan
-from axisfold.plan.sizes_cpu import FLAT, cpu_sizes, cpu_stores, cpu_width, with_streams
+from axisfold.plan.sizes_cpu import (
+    FLAT,
+    cpu_sizes,
+    cpu_stores,
+    cpu_width,
+    spread_stores,
+    with_streams,
+)
 from axisfold.plan.sizes_gpu import classify
 from axisfold.target import Target
 from axisfold.tensor.float8 import Float8, element_of, value_dtype
@@ -187,6 +194,8 @@ def _on_host(
             stores = cpu_stores(problem, read, max(r.dtype.itemsize for r in traced.results))
         if stores and sizes[0] == "shallow" and problem.reduced[-1].extent <= FLAT:
             sizes = ("shallow", "wide")
+    elif traced.holding is not None and kind == "reduced" and sizes[0] == "row":
+        stores = spread_stores(problem, max(r.dtype.itemsize for r in traced.results))
     ranks = len(problem.kept), len(problem.reduced)
     return problem, rest, LayoutClass(*ranks, kind, steps, *sizes, None, width, stores)
 

@@ -25,6 +25,8 @@ def facts_of_results(
     is_spread
         Whether results have the inputs' shape.
     """
+    if layout.stores and is_spread:
+        return dict.fromkeys(results, Facts(STREAMED, stride_align=STREAMED))
     if layout.stores:
         return {t: _of_rows(t, count) for t, count in zip(results, counts, strict=True)}
     if not is_spread:

@@ -22,6 +22,7 @@ from axisfold.plan.schedules_cpu import (
     lanes,
     pass_lanes,
     share,
+    write_results,
 )
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
@@ -35,6 +36,10 @@ CHUNK: Final = 1 << 14
 # Columns that are folded side by side: a few rows of them stay in cache, and a part of a row is
 # long enough to be read as fast as a whole one.
 TILE: Final = 2048
+# Vectors whose functions are computed side by side, and how far ahead their elements are asked for:
+# the next row, of as many bytes, or one of those behind it.
+VECTORS: Final = 2
+AHEAD: Final = 1 << 15
 
 
 def _width(graph: Graph, target: Target) -> int:
@@ -84,9 +89,13 @@ def _held_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
     for tensor in graph.held:
         stage = s[tensor]
         stage.compute_at(result, loop)
-        _, lane = stage.split(stage.op.axis[-1], factor=_width(graph, target))
+        vector, lane = stage.split(stage.op.axis[-1], factor=_width(graph, target))
+        line, vector = stage.split(vector, factor=VECTORS)
+        stage.unroll(vector)
         stage.vectorize(lane)
+        stage.pragma(line, "prefetch", AHEAD)
     _by_lanes(s, graph, target)
+    write_results(graph, result, loop)
 
 
 def _holds_row(layout: LayoutClass, traced: Traced) -> bool:

@@ -116,6 +116,22 @@ def cpu_stores(problem: Problem, read: Sequence[int], written: int) -> str:
     return "stream" if has_whole_rows else ""
 
 
+def spread_stores(problem: Problem, written: int) -> str:
+    """Return how results of the inputs' shape are written: ``stream``, or "".
+
+    Parameters
+    ----------
+    problem
+        The canonical problem, whose last strides are the result's, by rows.
+    written
+        Bytes of an element of the result.
+    """
+    size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
+    *outer, inner = (a.strides[-1] for a in (*problem.kept, *problem.reduced))
+    has_whole_rows = inner == written and all(s % STREAMED == 0 for s in outer)
+    return "stream" if has_whole_rows and written * size >= LARGE_RESULTS else ""
+
+
 def with_streams(problem: Problem) -> tuple[Problem, Problem | None] | None:
     """Return the problem with its many rows in blocks of a few runs; None where they stay one.
 
