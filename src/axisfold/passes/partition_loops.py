@@ -68,6 +68,9 @@ def partition_loops(kernel: Kernel) -> Kernel:
 
     A loop keeps its guards where there would be too many copies or too long ones.  The interior of
     a parallel loop is parallel, its rest too unless that is known to be a few rounds.
+
+    On a GPU, blocks are split the same way where an unrolled loop of a thread has guards:
+    ``if (blockIdx.x < floordiv(n, 32)) { … } else { … if likely(…) { … } }``.
     """
     return _Partition().run(kernel)
 
