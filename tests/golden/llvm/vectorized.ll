@@ -114,87 +114,88 @@ loop.b.2:
   %v.92 = icmp slt i64 %k.outer.1, %v.91
   br i1 %v.92, label %body.b.2, label %after.b.2
 body.b.2:
-  %v.93 = add nsw i64 0, 2
+  %v.93 = call i64 asm "", "=r,0"(i64 %k.outer.1)
+  %v.94 = add nsw i64 0, 2
   br label %loop.b.3
 loop.b.3:
   %k.inner.outer = phi i64 [ 0, %body.b.2 ], [ %k.inner.outer.next, %endif.b ]
-  %v.94 = icmp slt i64 %k.inner.outer, %v.93
-  br i1 %v.94, label %body.b.3, label %after.b.3
+  %v.95 = icmp slt i64 %k.inner.outer, %v.94
+  br i1 %v.95, label %body.b.3, label %after.b.3
 body.b.3:
-  %v.95 = mul i64 %k.inner.outer, 8
-  %v.96 = mul i64 %k.outer.1, 16
-  %v.97 = add i64 %v.95, %v.96
-  %v.98 = add i64 %v.97, 7
-  %v.99 = icmp slt i64 %v.98, %m
-  br i1 %v.99, label %then.b, label %else.b
+  %v.96 = mul i64 %k.inner.outer, 8
+  %v.97 = mul i64 %v.93, 16
+  %v.98 = add i64 %v.96, %v.97
+  %v.99 = add i64 %v.98, 7
+  %v.100 = icmp slt i64 %v.99, %m
+  br i1 %v.100, label %then.b, label %else.b
 then.b:
-  %v.100 = load <8 x float>, ptr %B.rf, align 4
-  %v.101 = mul i64 %v.97, %stride.1
-  %v.102 = mul i64 %ax0, %stride
-  %v.103 = add i64 %v.101, %v.102
-  %v.104 = insertelement <8 x i64> poison, i64 %v.103, i64 0
-  %v.105 = shufflevector <8 x i64> %v.104, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.106 = add <8 x i64> %v.105, %v.12
-  %v.107 = extractelement <8 x i64> %v.106, i64 0
-  %v.108 = getelementptr float, ptr %A, i64 %v.107
-  %v.109 = load float, ptr %v.108, align 4
-  %v.110 = insertelement <8 x float> poison, float %v.109, i64 0
-  %v.111 = extractelement <8 x i64> %v.106, i64 1
-  %v.112 = getelementptr float, ptr %A, i64 %v.111
-  %v.113 = load float, ptr %v.112, align 4
-  %v.114 = insertelement <8 x float> %v.110, float %v.113, i64 1
-  %v.115 = extractelement <8 x i64> %v.106, i64 2
-  %v.116 = getelementptr float, ptr %A, i64 %v.115
-  %v.117 = load float, ptr %v.116, align 4
-  %v.118 = insertelement <8 x float> %v.114, float %v.117, i64 2
-  %v.119 = extractelement <8 x i64> %v.106, i64 3
-  %v.120 = getelementptr float, ptr %A, i64 %v.119
-  %v.121 = load float, ptr %v.120, align 4
-  %v.122 = insertelement <8 x float> %v.118, float %v.121, i64 3
-  %v.123 = extractelement <8 x i64> %v.106, i64 4
-  %v.124 = getelementptr float, ptr %A, i64 %v.123
-  %v.125 = load float, ptr %v.124, align 4
-  %v.126 = insertelement <8 x float> %v.122, float %v.125, i64 4
-  %v.127 = extractelement <8 x i64> %v.106, i64 5
-  %v.128 = getelementptr float, ptr %A, i64 %v.127
-  %v.129 = load float, ptr %v.128, align 4
-  %v.130 = insertelement <8 x float> %v.126, float %v.129, i64 5
-  %v.131 = extractelement <8 x i64> %v.106, i64 6
-  %v.132 = getelementptr float, ptr %A, i64 %v.131
-  %v.133 = load float, ptr %v.132, align 4
-  %v.134 = insertelement <8 x float> %v.130, float %v.133, i64 6
-  %v.135 = extractelement <8 x i64> %v.106, i64 7
-  %v.136 = getelementptr float, ptr %A, i64 %v.135
-  %v.137 = load float, ptr %v.136, align 4
-  %v.138 = insertelement <8 x float> %v.134, float %v.137, i64 7
-  %v.139 = fadd <8 x float> %v.100, %v.138
-  store <8 x float> %v.139, ptr %B.rf, align 4
+  %v.101 = load <8 x float>, ptr %B.rf, align 4
+  %v.102 = mul i64 %v.98, %stride.1
+  %v.103 = mul i64 %ax0, %stride
+  %v.104 = add i64 %v.102, %v.103
+  %v.105 = insertelement <8 x i64> poison, i64 %v.104, i64 0
+  %v.106 = shufflevector <8 x i64> %v.105, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.107 = add <8 x i64> %v.106, %v.12
+  %v.108 = extractelement <8 x i64> %v.107, i64 0
+  %v.109 = getelementptr float, ptr %A, i64 %v.108
+  %v.110 = load float, ptr %v.109, align 4
+  %v.111 = insertelement <8 x float> poison, float %v.110, i64 0
+  %v.112 = extractelement <8 x i64> %v.107, i64 1
+  %v.113 = getelementptr float, ptr %A, i64 %v.112
+  %v.114 = load float, ptr %v.113, align 4
+  %v.115 = insertelement <8 x float> %v.111, float %v.114, i64 1
+  %v.116 = extractelement <8 x i64> %v.107, i64 2
+  %v.117 = getelementptr float, ptr %A, i64 %v.116
+  %v.118 = load float, ptr %v.117, align 4
+  %v.119 = insertelement <8 x float> %v.115, float %v.118, i64 2
+  %v.120 = extractelement <8 x i64> %v.107, i64 3
+  %v.121 = getelementptr float, ptr %A, i64 %v.120
+  %v.122 = load float, ptr %v.121, align 4
+  %v.123 = insertelement <8 x float> %v.119, float %v.122, i64 3
+  %v.124 = extractelement <8 x i64> %v.107, i64 4
+  %v.125 = getelementptr float, ptr %A, i64 %v.124
+  %v.126 = load float, ptr %v.125, align 4
+  %v.127 = insertelement <8 x float> %v.123, float %v.126, i64 4
+  %v.128 = extractelement <8 x i64> %v.107, i64 5
+  %v.129 = getelementptr float, ptr %A, i64 %v.128
+  %v.130 = load float, ptr %v.129, align 4
+  %v.131 = insertelement <8 x float> %v.127, float %v.130, i64 5
+  %v.132 = extractelement <8 x i64> %v.107, i64 6
+  %v.133 = getelementptr float, ptr %A, i64 %v.132
+  %v.134 = load float, ptr %v.133, align 4
+  %v.135 = insertelement <8 x float> %v.131, float %v.134, i64 6
+  %v.136 = extractelement <8 x i64> %v.107, i64 7
+  %v.137 = getelementptr float, ptr %A, i64 %v.136
+  %v.138 = load float, ptr %v.137, align 4
+  %v.139 = insertelement <8 x float> %v.135, float %v.138, i64 7
+  %v.140 = fadd <8 x float> %v.101, %v.139
+  store <8 x float> %v.140, ptr %B.rf, align 4
   br label %endif.b
 else.b:
-  %v.140 = icmp slt i64 %v.97, %m
-  br i1 %v.140, label %then.b.1, label %endif.b.1
+  %v.141 = icmp slt i64 %v.98, %m
+  br i1 %v.141, label %then.b.1, label %endif.b.1
 then.b.1:
-  %v.141 = load <8 x float>, ptr %B.rf, align 4
-  %v.142 = mul i64 %v.97, %stride.1
-  %v.143 = mul i64 %ax0, %stride
-  %v.144 = add i64 %v.142, %v.143
-  %v.145 = insertelement <8 x i64> poison, i64 %v.144, i64 0
-  %v.146 = shufflevector <8 x i64> %v.145, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.147 = add <8 x i64> %v.146, %v.12
-  %v.148 = sub i64 %m, %v.97
-  %v.149 = call i64 @llvm.smin.i64(i64 %v.148, i64 8)
-  %v.150 = call i64 @llvm.smax.i64(i64 %v.149, i64 0)
-  %v.151 = trunc i64 %v.150 to i32
-  %v.152 = insertelement <8 x i32> poison, i32 %v.151, i64 0
-  %v.153 = shufflevector <8 x i32> %v.152, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v.154 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.153
-  %v.155 = getelementptr float, ptr %A, <8 x i64> %v.147
-  %v.156 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.155, i32 4, <8 x i1> %v.154, <8 x float> zeroinitializer)
-  %v.157 = fadd <8 x float> %v.141, %v.156
-  %v.158 = load <8 x float>, ptr %B.rf, align 4
-  %v.159 = select <8 x i1> %v.154, <8 x float> %v.157, <8 x float> %v.158
-  %v.160 = freeze <8 x float> %v.159
-  store <8 x float> %v.160, ptr %B.rf, align 4
+  %v.142 = load <8 x float>, ptr %B.rf, align 4
+  %v.143 = mul i64 %v.98, %stride.1
+  %v.144 = mul i64 %ax0, %stride
+  %v.145 = add i64 %v.143, %v.144
+  %v.146 = insertelement <8 x i64> poison, i64 %v.145, i64 0
+  %v.147 = shufflevector <8 x i64> %v.146, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.148 = add <8 x i64> %v.147, %v.12
+  %v.149 = sub i64 %m, %v.98
+  %v.150 = call i64 @llvm.smin.i64(i64 %v.149, i64 8)
+  %v.151 = call i64 @llvm.smax.i64(i64 %v.150, i64 0)
+  %v.152 = trunc i64 %v.151 to i32
+  %v.153 = insertelement <8 x i32> poison, i32 %v.152, i64 0
+  %v.154 = shufflevector <8 x i32> %v.153, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v.155 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.154
+  %v.156 = getelementptr float, ptr %A, <8 x i64> %v.148
+  %v.157 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.156, i32 4, <8 x i1> %v.155, <8 x float> zeroinitializer)
+  %v.158 = fadd <8 x float> %v.142, %v.157
+  %v.159 = load <8 x float>, ptr %B.rf, align 4
+  %v.160 = select <8 x i1> %v.155, <8 x float> %v.158, <8 x float> %v.159
+  %v.161 = freeze <8 x float> %v.160
+  store <8 x float> %v.161, ptr %B.rf, align 4
   br label %endif.b.1
 endif.b.1:
   br label %endif.b
@@ -205,21 +206,21 @@ after.b.3:
   %k.outer.next.1 = add nsw i64 %k.outer.1, 1
   br label %loop.b.2
 after.b.2:
-  %v.161 = mul i64 %ax0, %stride.2
-  %v.162 = getelementptr float, ptr %B, i64 %v.161
-  store float 0x0000000000000000, ptr %v.162, align 4
-  %v.163 = add nsw i64 0, 8
+  %v.162 = mul i64 %ax0, %stride.2
+  %v.163 = getelementptr float, ptr %B, i64 %v.162
+  store float 0x0000000000000000, ptr %v.163, align 4
+  %v.164 = add nsw i64 0, 8
   br label %loop.b.4
 loop.b.4:
   %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.4 ]
-  %v.164 = icmp slt i64 %k.inner.inner.v, %v.163
-  br i1 %v.164, label %body.b.4, label %after.b.4
+  %v.165 = icmp slt i64 %k.inner.inner.v, %v.164
+  br i1 %v.165, label %body.b.4, label %after.b.4
 body.b.4:
-  %v.165 = load float, ptr %v.162, align 4
-  %v.166 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
-  %v.167 = load float, ptr %v.166, align 4
-  %v.168 = fadd float %v.165, %v.167
-  store float %v.168, ptr %v.162, align 4
+  %v.166 = load float, ptr %v.163, align 4
+  %v.167 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
+  %v.168 = load float, ptr %v.167, align 4
+  %v.169 = fadd float %v.166, %v.168
+  store float %v.169, ptr %v.163, align 4
   %k.inner.inner.v.next = add nsw i64 %k.inner.inner.v, 1
   br label %loop.b.4
 after.b.4:

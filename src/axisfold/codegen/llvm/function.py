@@ -184,10 +184,10 @@ class _Function:
         counter, following = w.fresh(loop.var.name), w.fresh(f"{loop.var.name}.next")
         phi = len(w.lines)
         w.emit("")
-        self.values[loop.var] = counter
         more = w.let(f"icmp slt i64 {counter}, {end}")
         w.branch_if(more, body, after)
         w.start(body)
+        self.values[loop.var] = w.opaque(counter) if loop.kind == "rolled" else counter
         with w.scope(), w.cold(is_cold=_is_cold(loop)):
             if loop.stop is not None:
                 inside = w.label("go")
