@@ -34,7 +34,7 @@ NO_STATE = """reducer 'r' has no state. Give a dict such as {"s": "acc"}."""
 OTHER_DTYPES = "Use acc, compensated, compensated_real, input or a dtype name."
 TWO_STATES = "combine of reducer 'r' must take two states. Write lambda a, b: …"
 FACTS = (
-    "Choose from ['commutative', 'exact', 'idempotent', 'ordered']; "
+    "Choose from ['commutative', 'exact', 'first', 'idempotent', 'ordered']; "
     "commutative and ordered exclude each other."
 )
 

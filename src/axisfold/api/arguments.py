@@ -169,6 +169,8 @@ def member_of(
     has_nan = any(d.is_float or d.is_complex for d in dtypes)
     is_masked = request is not None and request.is_masked
     special = row.make_partial if is_masked else None if has_nan else row.make_plain
+    if compute.is_bool and not is_masked and row.make_truth is not None:
+        special = row.make_truth
     skips_nan = has_nan and (row.nan_by == "mask" or (row.nan_by == "reducer" and least > 0))
     return Member(
         (special or row.make)(**dict(item.arguments)),

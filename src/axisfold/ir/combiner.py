@@ -42,6 +42,11 @@ class Combiner(Node):
         """Whether states must be merged in index order."""
         return "ordered" in self.facts
 
+    @property
+    def keeps_first(self) -> bool:
+        """Whether the first state that is not the identity stays as it is."""
+        return "first" in self.facts and not any(v.dtype.is_float for v in self.lhs)
+
     def merge(self, a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
         """Return the merged state of two given ones."""
         mapping = dict(zip((*self.lhs, *self.rhs), (*a, *b), strict=True))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
@@ -12,6 +12,7 @@ from axisfold.dtypes import BOOL
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
+from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Stmt, Store
 from axisfold.ir.walk import substitute, uses
@@ -116,7 +117,7 @@ def _ends(nest: Nest, leaf: Axis) -> Iterator[Expr]:
         }
         indices = [substitute(nest.bounds.values[axis.var], at) for axis in stage.op.axis]
         state = [target.load(indices) for target in nest.targets()]
-        is_absorbing = build.all_of(map(_equal, state, reduction.combiner.absorbing))
+        is_absorbing = _is_final(state, reduction.combiner)
         own = [substitute(g, at) for g in guards if uses(g, set(at))]
         yield build.if_then_else(build.all_of(own), is_absorbing, True) if own else is_absorbing
 
@@ -137,6 +138,14 @@ def _elements_inside(nest: Nest, leaf: Axis) -> list[tuple[Var, int]]:
                 )
             found.append((stage.loop_var(other), count))
     return found
+
+
+def _is_final(state: Sequence[Expr], combiner: Combiner) -> Expr:
+    """Return whether no later element changes a state."""
+    if combiner.absorbing:
+        return build.all_of(map(_equal, state, combiner.absorbing))
+    others = zip(state, combiner.identity, strict=True)
+    return build.any_of([build.logical_not(_equal(*pair)) for pair in others])
 
 
 def _equal(value: Expr, constant: Expr) -> Expr:

@@ -60,6 +60,11 @@ def _ends_early(traced: Traced) -> bool:
     return bool(traced.combiner.absorbing) and len(traced.tile_passes) == 1
 
 
+def _keeps_first(layout: LayoutClass, traced: Traced) -> bool:
+    """Return whether later elements change nothing once one has counted; they come in order."""
+    return traced.combiner.keeps_first and len(traced.tile_passes) == 1 and layout.reduced == 1
+
+
 def _short_runs(composer: Composer) -> Graph:
     """Return the computation by runs of some KiB, after each of which a fold may end."""
     width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
@@ -123,10 +128,18 @@ RULES: Final = (
         compose=_short_runs,
     ),
     Rule(
+        "first_row",
+        lambda c, t: _is_row(c, t) and c.kept == 0 and _keeps_first(c, t),
+        "the folded axis is contiguous and the first element that counts is wanted: threads share "
+        "the runs of a block, and no block after the one that has it is read",
+        rows.first_row,
+        compose=_short_runs,
+    ),
+    Rule(
         "stopping_rows",
-        lambda c, t: _is_row(c, t) and _ends_early(t),
-        "the folded axis is contiguous and the reducer has a state that no element changes: runs "
-        "of a few rows are read at a time, until all of these have reached it",
+        lambda c, t: _is_row(c, t) and (_ends_early(t) or (c.kept > 0 and _keeps_first(c, t))),
+        "the folded axis is contiguous and the reducer has a state that no later element changes: "
+        "runs of a few rows are read at a time, until all of these have reached it",
         rows.stopping_rows,
         STOP_RUN,
         parameters={"tile_rows": _RUNS, "rows": _FEW},

@@ -28,6 +28,8 @@ CHUNK: Final = 1 << 15
 CHUNK_ROWS: Final = 32
 # Runs of a part whose fold may end early: the first part is folded before threads start.
 STOP_ROWS: Final = 4
+# Runs of a block that threads share before they look whether it has what is searched for.
+BLOCK_RUNS: Final = 32
 ROWS: Final = 4
 
 
@@ -189,6 +191,26 @@ def stopping_row(
         inner.stop(parts, state)
     for axis in inner.op.reduce_axis:
         inner.stop(axis, state)
+
+
+def first_row(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, block_runs: int = BLOCK_RUNS
+) -> None:
+    """A block of runs at a time, which threads share, until the state is not the identity."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    state.compute_at(result, result.op.axis[-1])
+    block, _ = state.split(state.op.reduce_axis[0], factor=block_runs)
+    of_block: Any = s.rfactor(graph.state, block, factor_axis=0)
+    state.stop(state.op.reduce_axis[0])
+    middle = s[first(of_block)]
+    middle.compute_at(state, state.op.reduce_axis[0])
+    part, _ = middle.split(middle.op.reduce_axis[0], factor=STOP_ROWS)
+    of_part: Any = s.rfactor(of_block, part, factor_axis=0)
+    inner = s[first(of_part)]
+    inner.compute_at(state, state.op.reduce_axis[0])
+    inner.parallel(inner.op.axis[0])
+    fold_runs(s, graph, traced, target, inner)
+    inner.stop(inner.op.reduce_axis[0])
 
 
 def row_of_passes(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:

@@ -18,7 +18,7 @@ from axisfold.errors import ReducerError
 from axisfold.ir.expr import Const, Expr
 from axisfold.tensor.values import Composite, Form, components
 
-FACTS: Final = frozenset({"commutative", "ordered", "exact", "idempotent"})
+FACTS: Final = frozenset({"commutative", "ordered", "exact", "idempotent", "first"})
 STATE_SPECS: Final = ("acc", "compensated", "compensated_real", "held", "input")
 # Graphs of other libraries hold text but no reducers, and may be read by another process.
 _PROCESS: Final = os.urandom(6).hex()
@@ -66,7 +66,9 @@ class Reducer:
         ``lambda t: …``: the state of a short run of elements, by te reductions over the run:
         ``t.sum(lambda x: …)``, ``t.max``, ``t.min``, and ``t.count``.  Used where it is faster.
     facts
-        Of ``commutative`` (assumed unless ``ordered``), ``ordered``, ``exact``, ``idempotent``.
+        Of ``commutative`` (assumed unless ``ordered``), ``ordered``, ``exact``, ``idempotent``, and
+        ``first``: a state that is not the identity stays as it is, whatever later elements are, as
+        the index of the first true one.  Where its fields are no floats, folds end there.
     gradient
         ``lambda x, result, upstream: …``, or ``lambda x, y, result, upstream: …`` for several
         inputs: the gradient of a loss by the elements, where ``upstream`` is that by the result.

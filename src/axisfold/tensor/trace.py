@@ -208,6 +208,8 @@ def _combiner(
     has_absorbing = not counters and all(p.absorbing for p in parts)
     if counters:
         facts -= {"idempotent"}
+    if counters or len(parts) > 1:
+        facts -= {"first"}
     combiner = Combiner(
         lhs=(*(v for p in parts for v in p.lhs), *(c.lhs for c in counters)),
         rhs=(*(v for p in parts for v in p.rhs), *(c.rhs for c in counters)),

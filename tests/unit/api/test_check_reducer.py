@@ -90,6 +90,7 @@ BROKEN = [
     ("tile", "float64", make(tile=lambda t: t.max(lambda x: x))),
     ("exact", "float32", make(state={"s": "float32"}, facts=("exact",))),
     ("idempotent", "float64", make(facts=("idempotent",))),
+    ("first", "int64", make(facts=("first",))),
     ("absorbing", "float64", make(absorbing=0)),
     ("absorbing", "int64", make(identity=1, combine=lambda a, b: a.s * b.s, absorbing=2)),
 ]  # fmt: skip

@@ -253,6 +253,43 @@ def refused(code, action):
     return str(caught.value).removesuffix(f" [axisfold-{code}]")
 
 
+def first_true(n=48):
+    """Return a schedule of the place of the first true element, and its tensors."""
+    x, k = te.placeholder((n,), "bool", name="x"), te.reduce_axis((0, n), "k")
+    first = te.comm_reducer(
+        lambda a, b: te.select(a < b, a, b),
+        lambda t: te.const(1 << 20, t), "first", facts=["first", "exact"],
+    )  # fmt: skip
+    place = te.select(x[k], te.cast("int32", k), te.const(1 << 20, "int32"))
+    return x, k, te.compute((1,), lambda i: first(place, axis=k), name="B")
+
+
+def test_the_first_state_counts():
+    x, k, B = first_true()
+    s = te.create_schedule(B.op)
+    s[B].stop(k)
+    assert "until" in str(lower(s, [x, B]))
+    found = np.empty(1, "int32")
+    for place in (0, 1, 31, 47):
+        given = np.zeros(48, bool)
+        given[[place, -1]] = True
+        build(s, [x, B])(given, found)
+        assert found[0] == place
+    build(s, [x, B])(np.zeros(48, bool), found)
+    assert found[0] == 1 << 20
+
+
+def test_s318_elements_out_of_order():
+    _, k, B = first_true()
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(k, factor=4)
+    text = refused("S318", lambda: s[B].stop(outer))
+    assert text.startswith(f"stop of axis {outer.name!r} of stage 'B': the first state counts, and")
+    BF = s.rfactor(B, inner)
+    refused("S318", lambda: s[BF].stop(s[BF].op.reduce_axis[0], s[B]))
+    s[BF].stop(s[BF].op.reduce_axis[0])
+
+
 def test_s311_no_absorbing_state():
     s, _, B = rows(te.sum, "int32")
     assert refused("S311", lambda: s[B].stop(B.op.reduce_axis[0])) == (

@@ -112,6 +112,32 @@ ARGMAX = Reducer(
 )
 
 
+def _first_where(is_it: Callable[[Any], Any], arg: Reducer) -> Reducer:
+    """Return the reducer of the index of the first truth value that is wanted, 0 without one."""
+
+    def where(x: Any, index: Any) -> Any:
+        return te.select(is_it(x), index, FIRST_INDEX_OF_NONE)
+
+    def tile(t: Any) -> Any:
+        found = None if arg.tile is None else arg.tile(t)
+        return None if found is None else {"i": where(found["v"], found["i"])}
+
+    return Reducer(
+        arg.name,
+        state={"i": "int64"},
+        identity={"i": FIRST_INDEX_OF_NONE},
+        lift=where,
+        combine=lambda a, b: te.minimum(a.i, b.i),
+        tile=tile,
+        finalize=lambda a: te.select(te.same(a.i, FIRST_INDEX_OF_NONE), 0, a.i),
+        facts=("idempotent", "exact", "first"),
+    )
+
+
+FIRST_FALSE = _first_where(lambda x: ~x, ARGMIN)
+FIRST_TRUE = _first_where(lambda x: x, ARGMAX)
+
+
 def _or_none(a: Any) -> Any:
     """The index, -1 where no element was folded."""
     return te.select(te.same(a.i, FIRST_INDEX_OF_NONE), -1, a.i)

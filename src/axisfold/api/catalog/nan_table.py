@@ -9,6 +9,8 @@ from axisfold.api.catalog.checks import some_element
 from axisfold.api.catalog.extremes import (
     ARGMAX,
     ARGMIN,
+    FIRST_FALSE,
+    FIRST_TRUE,
     MAX,
     MIN,
     NANARGMAX,
@@ -85,7 +87,7 @@ NAN_ROWS: Final = (
     Row(
         name="nanargmin", summary="Index of the first smallest element that is not NaN.",
         formula="index of min(x[~isnan(x)]), in C order over the folded axes",
-        make=lambda: NANARGMIN, make_plain=lambda: ARGMIN,
+        make=lambda: NANARGMIN, make_plain=lambda: ARGMIN, make_truth=lambda: FIRST_FALSE,
         nan_by="reducer", check=some_element, result=INDEX, signature=_ARG,
         numerics="Exact.", nan=_NO_INDEX, empty=None,
         ties="The first in C order over the folded axes; -0 and +0 are equal.",
@@ -95,7 +97,7 @@ NAN_ROWS: Final = (
     Row(
         name="nanargmax", summary="Index of the first largest element that is not NaN.",
         formula="index of max(x[~isnan(x)]), in C order over the folded axes",
-        make=lambda: NANARGMAX, make_plain=lambda: ARGMAX,
+        make=lambda: NANARGMAX, make_plain=lambda: ARGMAX, make_truth=lambda: FIRST_TRUE,
         nan_by="reducer", check=some_element, result=INDEX, signature=_ARG,
         numerics="Exact.", nan=_NO_INDEX, empty=None,
         ties="The first in C order over the folded axes; -0 and +0 are equal.",

@@ -75,6 +75,8 @@ class Row:
         As ``make``, for folds that may pass over every element; None if that makes no difference.
     make_plain
         As ``make``, for elements of dtypes without NaN; None if that makes no difference.
+    make_truth
+        As ``make``, for truth values; None if that makes no difference.
     nan_by
         How elements that are NaN are passed over: by a ``"mask"``, by the ``"reducer"`` itself, or,
         if "", not at all.
@@ -111,6 +113,7 @@ class Row:
     compute: DTypeRule = SAME
     make_partial: Callable[..., Reducer] | None = None
     make_plain: Callable[..., Reducer] | None = None
+    make_truth: Callable[..., Reducer] | None = None
     nan_by: Literal["", "mask", "reducer"] = ""
     check: Callable[[str, Sequence[Any]], None] | None = None
     fields: tuple[str, ...] = ()

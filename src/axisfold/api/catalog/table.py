@@ -11,6 +11,8 @@ from axisfold.api.catalog.exponentials import LOGSUMEXP, log_softmax, softmax
 from axisfold.api.catalog.extremes import (
     ARGMAX,
     ARGMIN,
+    FIRST_FALSE,
+    FIRST_TRUE,
     MAX,
     MIN,
     MINMAX,
@@ -91,7 +93,7 @@ _ROWS: Final = (
     Row(
         name="argmin", summary="Index of the first smallest element.",
         formula="index of min(x), in C order over the folded axes", make=lambda: ARGMIN,
-        make_partial=lambda: PARTIAL_ARGMIN, check=some_element,
+        make_partial=lambda: PARTIAL_ARGMIN, make_truth=lambda: FIRST_FALSE, check=some_element,
         result=INDEX, signature=_ARG, numerics="Exact.", nan="is the smallest: the first one wins",
         empty=None, ties=_FIRST,
         numpy_name="numpy.argmin",
@@ -100,7 +102,7 @@ _ROWS: Final = (
     Row(
         name="argmax", summary="Index of the first largest element.",
         formula="index of max(x), in C order over the folded axes", make=lambda: ARGMAX,
-        make_partial=lambda: PARTIAL_ARGMAX, check=some_element,
+        make_partial=lambda: PARTIAL_ARGMAX, make_truth=lambda: FIRST_TRUE, check=some_element,
         result=INDEX, signature=_ARG, numerics="Exact.", nan="is the largest: the first one wins",
         empty=None, ties=_FIRST,
         numpy_name="numpy.argmax",

@@ -150,6 +150,13 @@ def _idempotent(sample: Sample) -> list[tuple[Side, Side]]:
     return [(Side("combine(a, a)", states.combine(a, a)), Side("a", a))]
 
 
+def _first(sample: Sample) -> list[tuple[Side, Side]]:
+    states, (a, b) = sample.states, sample.folded
+    if are_same(states, a, states.identity(), (a,), Tolerance(0, sample.largest)):
+        return []
+    return [(Side("combine(a, b)", states.combine(a, b)), Side("a", a))]
+
+
 def _absorbing(sample: Sample) -> list[tuple[Side, Side]]:
     states, (a,) = sample.states, sample.folded
     z = Side("z", states.absorbing())
@@ -231,6 +238,16 @@ LAWS: Final = (
         lambda s: "idempotent" in s.reducer.facts,
         1,
         _idempotent,
+    ),
+    Law(
+        "first",
+        "combine(a, b) = a, where a is not the identity and of earlier elements",
+        'Take "first" out of facts: later elements still change a state.',
+        lambda s: "first" in s.reducer.facts,
+        2,
+        _first,
+        is_wild=True,
+        is_exact=True,
     ),
     Law(
         "absorbing",

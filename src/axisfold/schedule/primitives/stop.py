@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def stop(schedule: Schedule, stage: Stage, axis: Axis, whole: Stage | None = None) -> None:
     """End the loop of a leaf before a round that could not change the state any more.
 
-    That is a state which the reducer calls absorbing: True of a disjunction.  It is tested before
-    each round, so a loop over runs of elements is better to stop than one over elements.
+    That is a state which the reducer calls absorbing: True of a disjunction; or any but the
+    identity if the reducer keeps the first one, the index of the first true element.  It is tested
+    before each round, so a loop over runs of elements is better to stop than one over elements.
 
     Before::
 
@@ -54,17 +55,19 @@ def stop(schedule: Schedule, stage: Stage, axis: Axis, whole: Stage | None = Non
     Preconditions
     -------------
     1. ``axis`` is a leaf of the stage (S101, S102, S103).
-    2. The stage is a reduction whose reducer has an absorbing state (S311).
-    3. ``axis`` is made of reduce axes only, or of data axes only and the whole has one element
+    2. The stage is a reduction whose reducer has an absorbing state, or keeps the first (S311).
+    3. If the reducer keeps the first state, ``axis`` is the only reduce axis of the stage, not
+       split, and there is no ``whole`` (S318): later rounds are of later elements then.
+    4. ``axis`` is made of reduce axes only, or of data axes only and the whole has one element
        (S312).
-    4. It is neither vectorized, unrolled nor bound, and parallel only if it is a data axis (S313).
-    5. ``whole`` folds what this stage computes, all of it and by the same reducer, and nothing else
+    5. It is neither vectorized, unrolled nor bound, and parallel only if it is a data axis (S313).
+    6. ``whole`` folds what this stage computes, all of it and by the same reducer, and nothing else
        reads it (S314).
-    6. With ``whole``, the stage is not computed inside another, and none of its axes is bound
+    7. With ``whole``, the stage is not computed inside another, and none of its axes is bound
        (S315): all parts are computed by threads that see each other's memory.
-    7. Data loops inside the loop have constant extents, of at most 16 rounds together (S316): the
+    8. Data loops inside the loop have constant extents, of at most 16 rounds together (S316): the
        loop ends once all these elements are absorbing.  With ``whole`` there are none.
-    8. No threads fold a part of the element each, or compute anything together inside the loop
+    9. No threads fold a part of the element each, or compute anything together inside the loop
        (S317): they would leave it in different rounds.
 
     The last three are tested when the program is lowered too, as primitives called later may
@@ -73,7 +76,7 @@ def stop(schedule: Schedule, stage: Stage, axis: Axis, whole: Stage | None = Non
     leaf_position(stage, axis, "stop")
     where = f"stop of axis {axis.name!r} of stage {stage.name!r}"
     reduction = stage.reduction
-    if reduction is None or not reduction.combiner.absorbing:
+    if reduction is None or not (reduction.combiner.absorbing or reduction.combiner.keeps_first):
         what = "it is no reduction" if reduction is None else "its reducer has no absorbing state"
         raise ScheduleError(
             f"{where}: {what}.",
@@ -91,7 +94,30 @@ def stop(schedule: Schedule, stage: Stage, axis: Axis, whole: Stage | None = Non
     if whole is not None:
         parts_of(schedule, stage, whole)
         check_shared(stage, whole)
+    check_in_order(stage, axis, whole)
     stage.stops[axis] = whole
+
+
+def check_in_order(stage: Stage, axis: Axis, whole: Stage | None) -> None:
+    """Refuse rounds that may be of earlier elements than those before, where that counts.
+
+    Raises
+    ------
+    ScheduleError
+        ``S318``: always that.
+    """
+    reduction = stage.reduction
+    if reduction is None or reduction.combiner.absorbing:
+        return
+    if whole is not None or list(stage.op.reduce_axis) != [axis]:
+        raise ScheduleError(
+            f"stop of axis {axis.name!r} of stage {stage.name!r}: the first state counts, and "
+            "there are parts, several reduce axes, or one that is split, so that elements may be "
+            "out of order.",
+            code="S318",
+            hint="Stop the one reduce axis of a stage; rfactor gives the parts of a split one a "
+            "stage of their own.",
+        )
 
 
 def _numbers_parts(stage: Stage, axis: Axis, whole: Stage | None) -> bool:
