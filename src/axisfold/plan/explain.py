@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
+from axisfold.dtypes import INT64
+from axisfold.ir.expr import Var
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.rule import Rule
@@ -157,6 +159,9 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
     else:
         words = "a reducer that has a state which no element changes"
         yield _Change("absorbing", traced.combiner.identity, words)
+    if not traced.combiner.keeps_first:
+        indices = tuple(Var(v.name, INT64) for v in traced.combiner.lhs)
+        yield _Change("first", indices, "a reducer that keeps the first state of all")
     if traced.combiner.is_ordered:
         yield _Change("ordered", False, "a reducer that may be folded in any order")
     if "exact" not in traced.combiner.facts:
@@ -196,6 +201,9 @@ def _changed(
             case "exact":
                 facts = other.combiner.facts | {"exact"}
                 other.combiner = replace(other.combiner, facts=facts)
+            case "first":
+                facts = other.combiner.facts | {"first"}
+                other.combiner = replace(other.combiner, facts=facts, lhs=change.value)
             case "absorbing":
                 other.combiner = replace(other.combiner, absorbing=change.value)
             case "tiles":

@@ -54,6 +54,7 @@ def test_a_reason_names_what_is_missing():
         Rule("e", lambda c, t: c.width > 0, "", lambda *_: None),
         Rule("f", lambda c, t: bool(t.combiner.absorbing), "", lambda *_: None),
         Rule("g", lambda c, t: c.outputs == "streams", "", lambda *_: None),
+        Rule("h", lambda c, t: t.combiner.keeps_first, "", lambda *_: None),
     )
     why = [p.why for p in passed_over(rules, "", found.plan.layout, found.traced)]
     assert why == [
@@ -64,6 +65,7 @@ def test_a_reason_names_what_is_missing():
         "needs an innermost axis of at most 64 elements in a large array without gaps",
         "needs a reducer that has a state which no element changes",
         "needs many rows, which blocks of a few runs take",
+        "needs a reducer that keeps the first state of all",
     ]
 
 
