@@ -23,22 +23,27 @@ from axisfold.target import Target
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
 
-# States of a tile of columns: they stay in the second-level cache while rows stream past.
+# States of a tile of columns: they stay in the second-level cache while rows stream past.  Where
+# threads share rows, not tiles, a tile may be wider: reading starts anew in each row of it.
 TILE_BYTES: Final = 1 << 16
+WIDE_TILE_BYTES: Final = 1 << 17
+# Bytes ahead that each row of a tile is asked for: what the processor asks for by itself ends with
+# the row, and more than four lines of eight rows are in each other's way in a cache.
+TILE_AHEAD: Final = 256
 # Columns that a pass over a few rows takes at a time; fewer where threads would be left without.
 PASS_COLUMNS: Final = 4096
 SHARED_COLUMNS: Final = 2048
 # Bytes ahead that the rows of large results are asked for.
 AHEAD: Final = 1 << 10
 # Parts that the rows are cut into where there are too few tiles for all threads.
-PARTS: Final = 16
+PARTS: Final = 8
 
 
-def _tile(traced: Traced, target: Target, tile_bytes: int) -> int:
+def _tile(traced: Traced, target: Target, tile_bytes: int, most: int) -> int:
     """Return the columns of a tile."""
     width = lanes(traced.combiner, target)
     field_bytes = sum(v.dtype.itemsize for v in traced.combiner.lhs)
-    return max(min(tile_bytes // field_bytes, TILE) // width, 1) * width
+    return max(min(tile_bytes // field_bytes, most) // width, 1) * width
 
 
 def _stream_rows(stage: Stage, column: Axis, row: Axis, folds: Sequence[Axis], width: int) -> None:
@@ -47,6 +52,7 @@ def _stream_rows(stage: Stage, column: Axis, row: Axis, folds: Sequence[Axis], w
     stage.reorder(*folds, vector, row, lane)
     stage.unroll(row)
     stage.vectorize(lane)
+    stage.pragma(vector, "prefetch", TILE_AHEAD)
 
 
 def _by_vectors(stage: Stage, axis: Axis, factor: int, width: int) -> Axis:
@@ -70,7 +76,7 @@ def column(
     result, state = s[graph.results[0]], s[graph.state[0]]
     width = lanes(traced.combiner, target)
     *others, last = result.op.axis
-    outer = _by_vectors(result, last, _tile(traced, target, tile_bytes), width)
+    outer = _by_vectors(result, last, _tile(traced, target, tile_bytes, TILE), width)
     state.compute_at(result, share(result, [*others, outer]))
     *others, last = state.op.reduce_axis
     if graph.layout is not None and graph.layout.outputs == "wide":
@@ -87,7 +93,7 @@ def column_parts(
     target: Target,
     *,
     parts: int = PARTS,
-    tile_bytes: int = TILE_BYTES,
+    tile_bytes: int = WIDE_TILE_BYTES,
     streams: int = STREAMS,
 ) -> None:
     """One tile of columns after the other: threads share parts of its rows, which are then folded.
@@ -100,7 +106,8 @@ def column_parts(
     part, _ = state.split(run, factor=streams)
     partial: Any = s.rfactor(graph.state, part)
     stage = s[first(partial)]
-    tile, inner = result.split(result.op.axis[-1], factor=_tile(traced, target, tile_bytes))
+    columns = _tile(traced, target, tile_bytes, 2 * TILE)
+    tile, inner = result.split(result.op.axis[-1], factor=columns)
     stage.compute_at(result, tile)
     part, *kept = stage.op.axis
     *others, row, rest = stage.op.reduce_axis

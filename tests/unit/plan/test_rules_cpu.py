@@ -11,9 +11,12 @@ import pytest
 import axisfold
 from axisfold.api import launches
 from axisfold.ir import build
+from axisfold.ir.expr import Load
 from axisfold.ir.stmt import Allocate
 from axisfold.ir.walk import post_order
 from axisfold.plan import planner, rules_cpu
+from axisfold.plan.rules_cpu_columns import TILE_AHEAD
+from axisfold.plan.schedules_cpu import STREAMS
 from axisfold.plan.script import schedule_source
 
 
@@ -262,6 +265,19 @@ def test_parts_of_columns_hold_one_tile(plans):
     held = [n.buffer for n in post_order(plan.compiled.device.body) if isinstance(n, Allocate)]
     sizes = [math.prod(map(build.as_int, b.allocated_extents)) * b.dtype.itemsize for b in held]
     assert 0 < sum(sizes) < (1 << 20) + (1 << 12)
+
+
+@pytest.mark.parametrize(("rows", "rule"), [(2100, "column_parts"), (99, "column")])
+def test_rows_of_a_tile_are_asked_for_ahead(plans, rows, rule):
+    x = numbers(rows, 1201)
+    np.testing.assert_allclose(axisfold.sum(x, axis=0), x.sum(0, dtype="float64"), rtol=1e-6)
+    (plan,) = plans
+    assert plan.rule.name == rule
+    loads = [n for n in post_order(plan.compiled.device.body) if isinstance(n, Load)]
+    ahead = [n.ahead for n in loads if n.ahead]
+    assert len(ahead) >= STREAMS
+    assert set(ahead) == {TILE_AHEAD}
+    assert plan.compiled.source().count("call void @llvm.prefetch") >= STREAMS
 
 
 def test_every_rule_is_tested():
