@@ -61,8 +61,8 @@ def add_symbol(name: str, address: int) -> None:
 def host_vector_bytes() -> int:
     """Return the bytes of the widest vector registers that this machine has."""
     with _lock:
-        features = _binding().get_host_cpu_features()
-    return 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
+        features = _host()[1].split(",")
+    return 64 if "+avx512f" in features else 32 if "+avx2" in features else 16
 
 
 def compile_llvm(text: str, name: str, *, effort: Effort = "full") -> MachineCode:
@@ -132,9 +132,7 @@ def host_key() -> str:
     """Return what code that is compiled here depends on: the CPU, and the version of LLVM."""
     if "key" not in _state:
         binding = _binding()
-        features = binding.get_host_cpu_features().flatten()
-        parts = (_FORMAT, binding.llvm_version_info, binding.get_host_cpu_name(), features)
-        _state["key"] = json.dumps(parts)
+        _state["key"] = json.dumps((_FORMAT, binding.llvm_version_info, *_host()))
     return str(_state["key"])
 
 
@@ -149,14 +147,30 @@ def _binding() -> Any:
     return _state["binding"]
 
 
+def _host() -> tuple[str, str]:
+    """Return the name of this machine's CPU and its features, asked for once."""
+    if "host" not in _state:
+        binding = _binding()
+        _state["host"] = (
+            str(binding.get_host_cpu_name()),
+            str(binding.get_host_cpu_features().flatten()),
+        )
+    name, features = _state["host"]
+    return name, features
+
+
 def _machine(level: int) -> Any:
     """Return a new target machine for this host; an engine takes the one it is given."""
-    binding = _binding()
-    return binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
-        opt=level,
-        jit=True,
+    name, features = _host()
+    return (
+        _binding()
+        .Target.from_default_triple()
+        .create_target_machine(
+            cpu=name,
+            features=features,
+            opt=level,
+            jit=True,
+        )
     )
 
 
