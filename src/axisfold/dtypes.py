@@ -2,8 +2,8 @@
 """Element types: names, limits, promotion and accumulators.  No arrays, no expressions.
 
 NumPy has no bfloat16.  An array of it has the dtype of that name of the package ml_dtypes, or is
-one of uint16 that holds the bits: :meth:`DType.is_of`.  We never import ml_dtypes: who has such an
-array has done so.
+one of uint16 that holds the bits: :meth:`DType.is_of`.  Who has such an array has imported
+ml_dtypes, so only what stands for an array that nobody has made does so here (api/spec.py).
 """
 
 from __future__ import annotations

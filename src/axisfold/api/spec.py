@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 import os
 from collections.abc import Sequence
@@ -11,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from axisfold.dtypes import parse
-from axisfold.errors import ArgumentError, ResourceError, ShapeError
+from axisfold.dtypes import DType, parse
+from axisfold.errors import ArgumentError, DTypeError, ResourceError, ShapeError
 from axisfold.interop.numpy import Array
 
 
@@ -39,7 +40,7 @@ class ArraySpec:
     ArgumentError
         ``A422``: another order.
     DTypeError
-        ``D101``: dtype not supported.
+        ``D101``: dtype not supported; ``A425``: bfloat16 without the package ml_dtypes.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class ArraySpec:
             raise ArgumentError(
                 f"ArraySpec has order {self.order!r}.", code="A422", hint="Use 'C' or 'F'."
             )
-        dtype = parse(self.dtype).to_numpy()
+        dtype = _known_to_numpy(parse(self.dtype))
         strides = _integers("strides", self.strides) or _compact(shape, dtype.itemsize, self.order)
         if len(strides) != len(shape):
             raise ShapeError(
@@ -121,6 +122,21 @@ class ArraySpec:
     def _backwards(self) -> list[tuple[int, int]]:
         pairs = zip(self.strides, self.shape, strict=True)
         return [(step, extent) for step, extent in pairs if step < 0 < extent]
+
+
+def _known_to_numpy(dtype: DType) -> np.dtype[Any]:
+    """Return NumPy's dtype: that of ml_dtypes is imported, as nobody need have made an array."""
+    if dtype.kind == "bfloat":
+        try:
+            importlib.import_module("ml_dtypes")
+        except ImportError as error:
+            raise DTypeError(
+                f"ArraySpec has dtype {dtype}, which NumPy has from the package ml_dtypes, and that "
+                "is not installed.",
+                code="A425",
+                hint="Install ml_dtypes, or use float16, which is as large.",
+            ) from error
+    return dtype.to_numpy()
 
 
 def _integers(name: str, values: Sequence[Any]) -> tuple[int, ...]:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """explain(): the report is right, its Python is the kernel's, and its figures fit together."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from axisfold.api import measure
 from axisfold.api.explain_time import time_notes
 from axisfold.api.measure import Times
 from axisfold.config import config
-from axisfold.errors import ArgumentError, KeywordError, ResourceError, ShapeError
+from axisfold.errors import ArgumentError, DTypeError, KeywordError, ResourceError, ShapeError
 from axisfold.ir.printer import print_kernel
 from axisfold.passes.pipelines import legible
 from axisfold.plan import read_limit as limits
@@ -218,6 +221,17 @@ def test_refused(call, error, code):
     with pytest.raises(error) as caught:
         call()
     assert caught.value.code == code
+
+
+def test_bfloat16_is_no_integer_of_16_bits(monkeypatch):
+    # In a process of its own: in this one, another test has imported ml_dtypes.
+    program = "import axisfold as af; print(af.ArraySpec((100,), 'bfloat16').dtype)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout == "bfloat16\n", run.stderr
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)  # as if it were not installed
+    with pytest.raises(DTypeError) as caught:
+        ArraySpec((100,), "bfloat16")
+    assert caught.value.code == "A425"
 
 
 def test_an_allocated_array_has_the_layout():
