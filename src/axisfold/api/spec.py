@@ -125,7 +125,7 @@ class ArraySpec:
 
 
 def _known_to_numpy(dtype: DType) -> np.dtype[Any]:
-    """Return NumPy's dtype: that of ml_dtypes is imported, as nobody need have made an array."""
+    """Return NumPy's dtype; ml_dtypes is imported, as nobody need have made an array."""
     if dtype.kind == "bfloat":
         try:
             importlib.import_module("ml_dtypes")
