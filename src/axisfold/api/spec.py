@@ -131,8 +131,8 @@ def _known_to_numpy(dtype: DType) -> np.dtype[Any]:
             importlib.import_module("ml_dtypes")
         except ImportError as error:
             raise DTypeError(
-                f"ArraySpec has dtype {dtype}, which NumPy has from the package ml_dtypes, and that "
-                "is not installed.",
+                f"ArraySpec has dtype {dtype}, which NumPy has from the package ml_dtypes, "
+                "and that is not installed.",
                 code="A425",
                 hint="Install ml_dtypes, or use float16, which is as large.",
             ) from error
