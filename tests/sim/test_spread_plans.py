@@ -45,6 +45,27 @@ def test_rules(rule):
         agree(name, result, x, axis)
 
 
+@pytest.mark.parametrize(
+    ("extent", "dtype", "team", "cluster"),
+    [(256, "float32", 32, 1), (384, "float32", 64, 2), (640, "float32", 128, 4),
+     (1024, "float16", 128, 4), (768, "float64", 128, 4), (416, "float32", 0, 0)],
+)  # fmt: skip
+def test_long_rows_are_held_by_blocks_and_clusters(extent, dtype, team, cluster, monkeypatch):
+    monkeypatch.setattr(sizes_gpu, "SHORT_ROW", 100)
+    monkeypatch.setattr(sizes_gpu, "LONG_TEAM", 32)
+    monkeypatch.setattr(sizes_gpu, "HELD_ELEMENTS", 8)
+    x = elements((3, extent), dtype, "softmax")
+    x[1, 5], x[2, 7:] = np.inf, -np.inf
+    for name in NAMES:
+        found, [result] = fold_in_sim([x], [name], 1, seed=3)
+        agree(name, result, x, 1)
+        (made,) = planner._plans.values()
+        planner._plans.clear()
+        gpu = made.layout.gpu
+        assert (found, gpu.is_held) == ("whole_row_elements", extent % 128 == 0)
+        assert not gpu.is_held or (gpu.team, gpu.cluster) == (team, cluster)
+
+
 LAYOUTS = {
     "transposed": lambda b: b.transpose(2, 0, 1),
     "steps": lambda b: b[::2, ::3, ::2],

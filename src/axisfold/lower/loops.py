@@ -17,7 +17,7 @@ from axisfold.lower.attachments import check_attachments
 from axisfold.lower.banks import padded_strides
 from axisfold.lower.inline import inlined
 from axisfold.lower.last_block import LastBlock, check_blocks, check_places
-from axisfold.lower.parts import check_private
+from axisfold.lower.parts import check_private, own_part
 from axisfold.lower.reduction import Resolve, store_all, update_statement
 from axisfold.lower.regions import (
     Region,
@@ -124,6 +124,8 @@ class LoopBuilder:
         region = self.bounds[stage].region
         if scope in (None, "global") or not is_launched(stage):
             return region
+        if scope == "local":
+            region = own_part(stage, region)
         env = Bounds(enclosing_domains(stage, self.bounds))
         most = [constant_interval(extent, env).high for _, extent in region]
         return tuple(

@@ -11,7 +11,13 @@ from axisfold.errors import ScheduleError, UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import post_order, substitute
-from axisfold.lower.regions import StageBounds, enclosing_domains, loop_domains, scope_of
+from axisfold.lower.regions import (
+    Region,
+    StageBounds,
+    enclosing_domains,
+    loop_domains,
+    scope_of,
+)
 from axisfold.schedule.primitives.compute_at import consumers
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -91,6 +97,19 @@ def check_private(schedule: Schedule, bounds: Mapping[Stage, StageBounds]) -> No
         found = read_beyond(schedule, stage, {t.var for t in threads}, bounds) if threads else None
         if found is not None:
             raise _private(stage, scope, threads, *found)
+
+
+def own_part(stage: Stage, region: Region) -> Region:
+    """Return the part of a region in local memory that one thread computes, and so reads.
+
+    Of an axis that is bound as it is, each thread has one index.
+    """
+    return tuple(
+        (build.cast(low.dtype, stage.bindings[axis].var) + low, build.const(1, extent.dtype))
+        if axis in stage.bindings and not stage.bindings[axis].is_block
+        else (low, extent)
+        for axis, (low, extent) in zip(stage.op.axis, region, strict=True)
+    )
 
 
 def _is_beyond(thread: ThreadAxis, scope: str) -> bool:

@@ -14,7 +14,7 @@ from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
 from axisfold.plan.facts import facts_of_results
-from axisfold.plan.graph import Graph, LayoutClass
+from axisfold.plan.graph import Elements, Graph, LayoutClass
 from axisfold.plan.operands import elements_at, placeholders
 from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
@@ -29,7 +29,7 @@ from axisfold.tensor.tile_pass import (
 )
 from axisfold.tensor.trace import Traced
 
-__all__ = ["Composer", "Graph", "LayoutClass"]
+__all__ = ["Composer", "Elements", "Graph", "LayoutClass"]
 
 # Places that a run is read at for narrow sums, and bytes of the sums side by side in each.
 NARROW_STREAMS: Final = 4
@@ -78,8 +78,9 @@ class Composer:
         tiles: Sequence[tuple[Tensor, ...]] = (),
         parts: Sequence[Tensor | None] = (),
         heads: Sequence[Tensor] = (),
+        source: Elements | None = None,
     ) -> Graph:
-        """Return the computation of a state with the stages that follow it."""
+        """Return the computation of a state with what follows, which reads elements of a source."""
         traced = self.traced
         initial = tuple(
             tuple(placeholder((1,), v.dtype, v.name) for v in value.variables)
@@ -93,7 +94,7 @@ class Composer:
         if traced.is_spread:
             shared = [value for _, value in traced.shares]
             shares = self.finalize(state, initial, "shared", shared).outputs
-            results = self.spread(inputs, index, shares, values).outputs
+            results = self.spread(source or inputs, index, shares, values).outputs
             layouts = (self._result_strides(),) * len(counts)
         else:
             results = self.finalize(state, initial, "result", values).outputs
@@ -300,7 +301,7 @@ class Composer:
         return placeholder(self.reduced_extents, "int64", "index", strides=strides, unit="byte")
 
     def elements(
-        self, inputs: Sequence[Sequence[Tensor]], here: Sequence[Expr], index: Tensor | None
+        self, inputs: Elements, here: Sequence[Expr], index: Tensor | None
     ) -> dict[Var, Expr]:
         """Return what traced elements and their index stand for at the loops' position."""
         place = here if self.layout.kept else here[1:]
@@ -315,7 +316,7 @@ class Composer:
 
     def spread(
         self,
-        inputs: Sequence[Sequence[Tensor]],
+        inputs: Elements,
         index: Tensor | None,
         shares: Sequence[Tensor],
         parts: Sequence[Expr],

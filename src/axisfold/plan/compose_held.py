@@ -12,7 +12,7 @@ from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Binary, Expr, Var
 from axisfold.ir.walk import substitute, uses
-from axisfold.plan.compose import Composer, Graph, LayoutClass
+from axisfold.plan.compose import Composer, Elements, Graph, LayoutClass
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.compute import make_compute
 from axisfold.tensor.reduce import make_reduce
@@ -46,7 +46,7 @@ class _HeldComposer(Composer):
         self.once: tuple[tuple[Tensor, ...], ...] = ()
 
     def elements(
-        self, inputs: Sequence[Sequence[Tensor]], here: Sequence[Expr], index: Tensor | None
+        self, inputs: Elements, here: Sequence[Expr], index: Tensor | None
     ) -> dict[Var, Expr]:
         mapping = super().elements(inputs, here, index)
         return mapping | {v: tensor[tuple(here)] for v, tensor in self.held.items()}

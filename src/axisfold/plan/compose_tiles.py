@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from axisfold.dtypes import INT32, INT64
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
-from axisfold.plan.compose import Composer, Graph
+from axisfold.plan.compose import Composer, Elements, Graph
 from axisfold.plan.sizes_gpu import GpuClass
 from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile_pass import shortened
+from axisfold.tensor.tile_pass import TilePass, fused, in_float32, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,22 @@ def _coordinates(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
     return [flat, *found]
 
 
+def _gpu(composer: Composer) -> GpuClass:
+    assert composer.layout.gpu is not None  # noqa: S101  (rules for GPUs only ask)
+    return composer.layout.gpu
+
+
 def tile_graph(composer: Composer) -> Graph:
     """Return the computation by tiles of a thread.
 
     The reducer's ``tile`` says how the state of a tile follows by short reductions over it, which
     read its elements again: the compiler keeps them in registers.  Threads merge whole states.
     """
+    composer = _with_passes(composer, lambda p: in_float32(shortened(p)))
     layout = composer.layout
-    assert layout.gpu is not None  # noqa: S101  (rules for GPUs only ask)
     folds_lanes = layout.lanes > 1 and layout.inner_kind == "reduced"
     extents = composer.reduced_extents[:-1] if folds_lanes else composer.reduced_extents
-    units = _Units(tuple(extents), layout.gpu)
+    units = _Units(tuple(extents), _gpu(composer))
     lanes = layout.lanes if folds_lanes else 1
     inputs, index = composer.inputs(), composer.index_strides()
     tiles = _passes(composer, units, inputs, index, lanes)
@@ -89,23 +94,31 @@ def tile_graph(composer: Composer) -> Graph:
     return composer.finished(inputs, index, state, tiles)
 
 
+def _with_passes(composer: Composer, change: Callable[[TilePass], TilePass]) -> Composer:
+    """Return the composer with changed passes, as few as can be: none of them sums apart."""
+    traced = composer.traced
+    passes = fused([replace(change(p), narrow=None) for p in traced.tile_passes])
+    return Composer(replace(traced, tile_passes=passes), composer.layout)
+
+
 def whole_graph(composer: Composer) -> Graph:
     """Return the computation where the tile is a whole fold: its passes read all elements again.
 
     That is for folds that registers or caches hold; no states are merged.
     """
+    composer = _with_passes(composer, lambda p: p)
     traced = composer.traced
     inputs, index = composer.inputs(), composer.index_strides()
-    count: Expr = build.const(1, INT64)
-    for extent in composer.reduced_extents:
-        count = count * extent
+    is_held = _gpu(composer).is_held and all(len(parts) == 1 for parts in traced.elements)
+    held = [[_held(composer, t) for t in parts] for parts in inputs if is_held]
+    source: Elements = held or inputs
     made: list[tuple[Tensor, ...]] = []
     for number, tile_pass in enumerate(traced.tile_passes):
         kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
         folded = [_axis(f"k{n}", e, "reduce") for n, e in enumerate(composer.reduced_extents)]
         fold = _Whole(composer, [a.var for a in kept])
         at = [a.var for a in folded]
-        mapping = composer.elements(inputs, [*fold.kept, *at], index)
+        mapping = composer.elements(source, [*fold.kept, *at], index)
         mapping.update(fold.known(inputs, made, index))
         mapping[traced.run.place] = build.cast(INT32, fold.flat(at))
         body = make_reduce(
@@ -123,7 +136,42 @@ def whole_graph(composer: Composer) -> Graph:
         mapping[variable] = build.if_then_else(whole.count > 0, mapping[variable], nothing)
     values = [substitute(e, mapping) for e in traced.tile_state]
     state = make_compute("state", tuple(kept), values)
-    return composer.finished(inputs, index, state, made)
+    graph = composer.finished(inputs, index, state, made, source=source)
+    return replace(graph, private=tuple(h.tensor for parts in held for h in parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An input that threads hold: the step, the thread and the lane of an element tell where."""
+
+    tensor: Tensor
+    gpu: GpuClass
+
+    def __getitem__(self, place: tuple[Expr, ...], /) -> Expr:
+        lane = place[-1:] if self.gpu.lanes > 1 else ()
+        *kept, unit = place[: len(place) - len(lane)]
+        team, threads = self.gpu.team, self.gpu.team // self.gpu.cluster
+        dealt = (unit // team, unit % team // threads, unit % threads)
+        element: Expr = self.tensor[(*kept, *dealt, *lane)]
+        return element
+
+
+def held_unit(gpu: GpuClass, step: Expr, block: Expr, thread: Expr) -> Expr:
+    """Return the unit that a thread of a block of the team holds in a step."""
+    unit: Expr = step * gpu.team + (block * (gpu.team // gpu.cluster) + thread)
+    return unit
+
+
+def _held(composer: Composer, tensor: Tensor) -> _Held:
+    """Return the stage in which each thread of a row's team reads its elements."""
+    gpu, kept = _gpu(composer), composer.layout.kept
+    axes = [_axis(f"i{n}", e, "data") for n, e in enumerate(tensor.shape[:kept])]
+    dealt = [("step", gpu.steps), ("block", gpu.cluster), ("thread", gpu.team // gpu.cluster)]
+    dealt += [("lane", gpu.lanes)] * (gpu.lanes > 1)
+    axes += [_axis(n, build.const(e, INT64), "data") for n, e in dealt]
+    step, block, thread, *lane = (a.var for a in axes[kept:])
+    place = (*(a.var for a in axes[:kept]), held_unit(gpu, step, block, thread), *lane)
+    return _Held(make_compute(f"{tensor.name}.held", tuple(axes), [tensor[place]]).output(0), gpu)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +199,7 @@ class _Whole:
 
     def known(
         self,
-        inputs: Sequence[Sequence[Tensor]],
+        inputs: Elements,
         tiles: Sequence[tuple[Tensor, ...]],
         index: Tensor | None,
     ) -> dict[Var, Expr]:
@@ -165,7 +213,7 @@ def _known(
     composer: Composer,
     at: Callable[[Expr], list[Expr]],
     here: Sequence[Expr],
-    inputs: Sequence[Sequence[Tensor]],
+    inputs: Elements,
     tiles: Sequence[tuple[Tensor, ...]],
     index: Tensor | None,
 ) -> dict[Var, Expr]:
@@ -216,13 +264,12 @@ def _passes(
         mapping = composer.elements(inputs, tile.at(step, lane), index)
         mapping.update(tile.known(inputs, made, index))
         mapping[traced.run.place] = build.cast(INT32, step * lanes + lane)
-        short = shortened(tile_pass)
         body = make_reduce(
-            short.combiner,
-            [substitute(e, mapping) for e in short.sources],
+            tile_pass.combiner,
+            [substitute(e, mapping) for e in tile_pass.sources],
             run,
             where=build.likely(units.position(tile.place, step) < units.count),
-            absorb=[substitute(e, mapping) for e in short.absorb],
+            absorb=[substitute(e, mapping) for e in tile_pass.absorb],
         )
         made.append(make_compute(f"tile{number}", (*kept, *dealt), body).outputs)
     return made

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr
@@ -12,6 +13,16 @@ from axisfold.plan.canonical import Inner
 from axisfold.plan.sizes_cpu import ROW_STREAMS
 from axisfold.plan.sizes_gpu import GpuClass
 from axisfold.tensor.tensor import Tensor
+
+
+class Readable(Protocol):
+    """What has an element for each place on all axes: a tensor, or where threads hold its parts."""
+
+    def __getitem__(self, place: tuple[Any, ...], /) -> Any:
+        """Return the element of a place."""
+
+
+Elements = Sequence[Sequence[Readable]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +127,8 @@ class Graph:
     held, once
         What passes over a row and its results read of each element; () if they compute it.  And
         what these values share, one tensor for each component.
+    private
+        What each thread of a GPU reads once and keeps in registers, one tensor for each input.
     """
 
     inputs: tuple[tuple[Tensor, ...], ...]
@@ -132,6 +145,7 @@ class Graph:
     tile_heads: tuple[Tensor, ...] = ()
     held: tuple[Tensor, ...] = ()
     once: tuple[tuple[Tensor, ...], ...] = ()
+    private: tuple[Tensor, ...] = ()
 
     @property
     def gpu(self) -> GpuClass:

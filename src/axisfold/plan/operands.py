@@ -14,7 +14,7 @@ from axisfold.dtypes import INT64
 from axisfold.ir import build
 from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr, Var
-from axisfold.plan.graph import LayoutClass
+from axisfold.plan.graph import Elements, LayoutClass
 from axisfold.tensor.tensor import Tensor, placeholder
 from axisfold.tensor.trace import Traced
 
@@ -51,9 +51,7 @@ def placeholders(
     return tuple(found)
 
 
-def elements_at(
-    traced: Traced, inputs: Sequence[Sequence[Tensor]], place: Sequence[Expr]
-) -> dict[Var, Expr]:
+def elements_at(traced: Traced, inputs: Elements, place: Sequence[Expr]) -> dict[Var, Expr]:
     """Return what traced elements stand for at a place of the inputs."""
     found: dict[Var, Expr] = {}
     for parts, tensors in zip(traced.elements, inputs, strict=False):

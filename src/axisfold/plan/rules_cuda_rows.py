@@ -6,7 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 from axisfold.plan.compose import Graph
-from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, named, split_rows
+from axisfold.plan.schedules_gpu import (
+    bind,
+    bind_team,
+    first,
+    fused,
+    join_parts,
+    named,
+    split_rows,
+)
 from axisfold.plan.sizes_gpu import BLOCK
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -75,8 +83,7 @@ def fold_row(s: Schedule, graph: Graph, tensors: Any, team: int, unroll: int) ->
         _, rest = _turns(graph, stage, unroll * team)
         _, thread = stage.split(rest, factor=team)
         tensors = s.rfactor(tensors, thread)
-        bind(stage, stage.op.reduce_axis[0], "threadIdx.x")
-        parent, at = stage, stage.op.reduce_axis[0]
+        parent, at = stage, bind_team(stage, stage.op.reduce_axis[0], graph.gpu)
         stage = s[first(tensors)]
         stage.compute_at(parent, at)
     lane = named(stage, graph.lane)

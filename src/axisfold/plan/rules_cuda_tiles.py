@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from axisfold.ir import build
 from axisfold.plan.compose import Graph
+from axisfold.plan.compose_tiles import held_unit
 from axisfold.plan.rules_cuda_columns import fold_parts, tile_of_columns
 from axisfold.plan.rules_cuda_rows import fold_row
 from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, rows_of_block, split_rows
@@ -31,17 +33,43 @@ def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
 def whole_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which pass over it several times."""
     result = s[graph.results[0]]
-    place = split_rows(result, graph, rows_of_block(graph.gpu.team))
+    place = split_rows(result, graph, rows_of_block(graph.gpu.team, is_held=graph.gpu.is_held))
     s[graph.state[0]].compute_at(result, place)
     pass_over_rows(s, graph, result, place)
 
 
 def pass_over_rows(s: Schedule, graph: Graph, result: Stage, place: Axis) -> None:
     """Let the team of a row fold it, pass by pass, inside a loop of the result."""
+    for tensor in graph.private:
+        _hold(s[tensor], graph)
+        s[tensor].compute_at(result, place)
     for tensors in graph.tiles or (graph.state,):
         s[first(tensors)].compute_at(result, place)
         s[first(tensors)].set_scope("local")
         fold_row(s, graph, tensors, graph.gpu.team, graph.gpu.steps)
+
+
+def _hold(stage: Stage, graph: Graph) -> None:
+    """Let each thread of a row's team read its elements into registers, all loads at once."""
+    gpu = graph.gpu
+    step, block, thread, *lane = stage.op.axis[_kept(graph) :]
+    stage.set_scope("local")
+    stage.reorder(block, thread, step, *lane)
+    if gpu.cluster > 1:
+        bind(stage, block, "clusterCtaIdx.x")
+    if gpu.team > 1:
+        bind(stage, thread, "threadIdx.x")
+    stage.unroll(step)
+    if lane:
+        stage.vectorize(lane[0])
+    if gpu.steps * gpu.team > (units := gpu.fixed[0]):
+        unit = held_unit(gpu, step.var, block.var, thread.var)
+        stage.set_store_predicate(build.likely(unit < units))
+
+
+def _kept(graph: Graph) -> int:
+    assert graph.layout is not None  # noqa: S101  (the composer says it)
+    return graph.layout.kept
 
 
 def tiled_row_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:

@@ -12,7 +12,7 @@ from axisfold.plan import rules_cuda as folds
 from axisfold.plan.compose import Graph
 from axisfold.plan.rule import Scheduler
 from axisfold.plan.rules_cuda_tiles import pass_over_rows
-from axisfold.plan.schedules_gpu import bind, fused, rows_of_block
+from axisfold.plan.schedules_gpu import bind, bind_team, fused, rows_of_block
 from axisfold.plan.sizes_gpu import BLOCK, TILE, UNROLL
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
@@ -26,7 +26,8 @@ def _row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which fold it and then compute its elements."""
     result, gpu = s[graph.results[0]], graph.gpu
     kept, folded = result_axes(s, graph)
-    block, place = result.split(fused(result, kept), factor=rows_of_block(gpu.team))
+    rows = rows_of_block(gpu.team, is_held=gpu.is_held)
+    block, place = result.split(fused(result, kept), factor=rows)
     bind(result, block, "blockIdx.x")
     bind(result, place, "threadIdx.y" if gpu.team > 1 else "threadIdx.x")
     _elements_of_row(result, folded, graph)
@@ -44,7 +45,7 @@ def _elements_of_row(result: Stage, folded: list[Axis], graph: Graph) -> None:
     _, rest = result.split(fused(result, units), factor=gpu.team * gpu.steps)
     step, thread = result.split(rest, factor=gpu.team)
     if gpu.team > 1:
-        bind(result, thread, "threadIdx.x")
+        bind_team(result, thread, gpu)
     result.unroll(step)
     if gpu.lanes > 1:
         result.vectorize(folded[-1])

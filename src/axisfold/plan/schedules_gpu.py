@@ -9,7 +9,7 @@ from typing import Any
 from axisfold.ir.expr import Expr
 from axisfold.ir.walk import post_order
 from axisfold.plan.graph import Graph
-from axisfold.plan.sizes_gpu import BLOCK, WARP
+from axisfold.plan.sizes_gpu import BLOCK, WARP, GpuClass
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis, thread_axis
@@ -59,6 +59,15 @@ def _places(stage: Stage, whole: Tensor) -> set[tuple[Expr, ...]]:
     return {n.indices[:-1] for n in nodes if isinstance(n, TensorLoad) and n.tensor is whole}
 
 
+def bind_team(stage: Stage, axis: Axis, gpu: GpuClass) -> Axis:
+    """Let the threads of a team, also those of a cluster, count the rounds; return their loop."""
+    if gpu.cluster > 1:
+        block, axis = stage.split(axis, nparts=gpu.cluster)
+        bind(stage, block, "clusterCtaIdx.x")
+    bind(stage, axis, "threadIdx.x")
+    return axis
+
+
 def named(stage: Stage, name: str) -> Axis | None:
     """Return the axis of a stage's operation of a name, which rfactor keeps; None for no name."""
     return next((a for a in (*stage.op.axis, *stage.op.reduce_axis) if a.name == name), None)
@@ -84,10 +93,11 @@ def split_rows(result: Stage, graph: Graph, teams: int, tag: str = "") -> Axis:
     return turn
 
 
-def rows_of_block(team: int) -> int:
+def rows_of_block(team: int, *, is_held: bool = False) -> int:
     """Return how many rows a block has: several only where a team is no longer than a warp.
 
     Whether a row is there is then not asked in front of every pass over it, and what one pass has
-    loaded stays in registers for the next.
+    loaded or computed stays in registers for the next.
     """
-    return max(BLOCK // team, 1) if team <= WARP else 1
+    several = team < WARP if is_held else team <= WARP
+    return BLOCK // team if several else 1

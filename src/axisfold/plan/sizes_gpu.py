@@ -48,6 +48,10 @@ ROWS_BYTES: Final = 80
 # Loads of a thread, and their elements, that it holds while it passes over a row several times.
 HELD: Final = 8
 HELD_ELEMENTS: Final = 32
+# Longer rows that a block of so many threads, or a cluster of them, holds are compiled for their
+# length, a multiple of this.
+LONG_TEAM: Final = 512
+LONG_MULTIPLE: Final = 128
 # Threads of a multiprocessor whose rows are in the second-level cache, of which they fill a part.
 HALF_FULL: Final = 1024
 CACHED: Final = 0.7
@@ -91,6 +95,8 @@ class GpuClass:
         Constant extents of the last axes, 0 for those that are arguments.
     rows
         Rows that a team takes at once.
+    cluster
+        Blocks of a cluster, among which the threads of the team are shared out.
     """
 
     form: Form
@@ -100,11 +106,18 @@ class GpuClass:
     steps: int = UNROLL
     fixed: tuple[int, ...] = ()
     rows: int = 1
+    cluster: int = 1
 
     @property
     def is_narrow(self) -> bool:
         """Whether a load goes on from one row to the next."""
         return self.form in ("narrow", "narrow_split")
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the team of a row holds it in registers, which it reads once."""
+        is_one_axis = len(self.fixed) == (2 if self.lanes > 1 else 1)
+        return self.form == "whole_row" and self.rows == 1 and is_one_axis and all(self.fixed)
 
     @property
     def axis_lanes(self) -> int:
@@ -163,23 +176,25 @@ def classify(
     steps = found.steps if is_held else UNROLL if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
     if dear:
-        found = _with_few_merges(found, outputs, folded, inputs, target)
+        found = _with_few_merges(found, problem, inputs, target)
         is_held = found.form == "whole_row" and lanes > 1
     return _with_rows(found, outputs, inputs, wave) if is_held else found
 
 
-def _with_few_merges(
-    tiled: GpuClass, outputs: int, folded: int, inputs: Inputs, target: Target
-) -> GpuClass:
+def _with_few_merges(tiled: GpuClass, problem: Problem, inputs: Inputs, target: Target) -> GpuClass:
     """Return the class with tiles twice as tall, and with the fewest threads that fill the card.
 
     The threads of a row merge their states in the end, each of them as often as a whole tile.
     """
     if tiled.form != "tiled_row":
         return replace(tiled, steps=2 * tiled.steps)
+    outputs = math.prod(a.extent for a in problem.kept)
+    folded = math.prod(a.extent for a in problem.reduced)
     if folded <= SHORT_ROW:
         return _whole(tiled, folded // tiled.lanes, inputs)
-    team = min(tiled.team, 2 * WARP)
+    if (held := _long_row(tiled, problem, BLOCK, 1)) is not None:
+        return held
+    team = min(tiled.team, WARP)
     enough = FULL_WAVES * HALF_FULL * target.multiprocessors
     while team < tiled.team and outputs * team < enough:
         team *= 2
@@ -252,6 +267,8 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
     folded = math.prod(a.extent for a in problem.reduced)
     if folded <= SHORT_ROW:
         return _whole(row, folded // row.lanes, inputs)
+    if (held := _long_row(row, problem, LONG_TEAM, target.max_cluster)) is not None:
+        return held
     # Longer rows are read again from the second-level cache: fewer blocks at once, of more threads.
     row_bytes = folded * max(inputs.itemsizes)
     team = BLOCK
@@ -259,6 +276,23 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
     while team < MOST_THREADS and row_bytes * (threads // team) > CACHED * target.l2_bytes:
         team *= 2
     return replace(row, form="whole_row", team=team, steps=HELD if team > BLOCK else UNROLL)
+
+
+def _long_row(row: GpuClass, problem: Problem, threads: int, most: int) -> GpuClass | None:
+    """Return the class of a long row that blocks of so many threads hold, None if it is another.
+
+    ``most`` is how many blocks a cluster may have.
+    """
+    folded = problem.reduced[-1].extent
+    units = folded // row.lanes
+    held = min(HELD, max(HELD_ELEMENTS // row.lanes, 1))
+    cluster = _power_up(-(-units // (held * threads)))
+    if len(problem.reduced) > 1 or folded % LONG_MULTIPLE or cluster > most:
+        return None
+    team = threads * cluster
+    fixed = (units, row.lanes) if row.lanes > 1 else (units,)
+    steps = -(-units // team)
+    return replace(row, form="whole_row", team=team, steps=steps, fixed=fixed, cluster=cluster)
 
 
 def _whole(row: GpuClass, units: int, inputs: Inputs) -> GpuClass:

@@ -188,6 +188,16 @@ def shortened(tile_pass: TilePass, bits: int = 16) -> TilePass:
     return replace(tile_pass, combiner=combiner, sources=tuple(sources), absorb=tuple(absorb))
 
 
+def in_float32(tile_pass: TilePass) -> TilePass:
+    """Return a pass whose sums of positive float32 are float32, which a short run allows."""
+    source = tile_pass.narrow
+    if source is None or not source.dtype.is_float:
+        return tile_pass
+    lhs, rhs = Var("lhs", source.dtype), Var("rhs", source.dtype)
+    combiner = Combiner((lhs,), (rhs,), (lhs + rhs,), (build.const(0, source.dtype),))
+    return replace(tile_pass, combiner=combiner, sources=(source,), absorb=())
+
+
 def is_shortened(tile_pass: TilePass) -> bool:
     """Return whether all sums of a pass are narrower in a short run than in a long one."""
     pairs = zip(shortened(tile_pass).combiner.lhs, tile_pass.combiner.lhs, strict=True)

@@ -15,7 +15,7 @@ from axisfold.codegen.text import Code
 from axisfold.dtypes import INT32, INT64, SUPPORTED
 from axisfold.ir import build
 from axisfold.ir.expr import Broadcast, Cast, Compare, Load, Ramp, Var
-from axisfold.ir.stmt import Barrier, If, Kernel, Let, Seq, Shuffle, Store
+from axisfold.ir.stmt import Barrier, For, If, Kernel, Let, Seq, Shuffle, Store
 from axisfold.ir.verify import verify
 from axisfold.target import Target
 
@@ -326,6 +326,16 @@ def test_guards_of_indices_are_branches():
     body = If(guard, programs.put(B, build.const(1, INT32), t), None)
     text = compiled(Kernel("k", (B,), (B,), programs.launch("k", body, 32, block_x=(t, 32))))
     assert "t < 20 && " in text
+
+
+@pytest.mark.parametrize("most", [100, Var("n", INT64)])
+def test_the_compiler_is_told_of_indices_in_guards_of_constants(most):
+    B, t, k = programs.array("B", "int32", most), Var("t", INT64), Var("k", INT64)
+    place = k * 32 + t
+    store = If(build.likely(place < most), programs.put(B, build.const(1, INT32), place), None)
+    loop = For(k, build.const(0, INT64), build.const(4, INT64), "unrolled", store)
+    text = compiled(Kernel("k", (B,), (B,), programs.launch("k", loop, 32, block_x=(t, 32))))
+    assert ("__builtin_assume(t >= 0 && t < 32);" in text) == isinstance(most, int)
 
 
 def test_comparisons_of_lanes_and_gathers():

@@ -107,10 +107,15 @@ def _tile_of_all(t: Any) -> dict[str, Any]:
     if t.dtype == FLOAT64:
         return _tile(_exact)(t)
     m = t.max(_narrow, loses_nan=True)
-    origin = te.select(m.equal(-_INF), 0.0, m)
+    origin = _finite(m)
     plain = functools.partial(_exact, origin=origin)
     power = t.hold(plain, lambda power, r: power * r.scale, _held(t, origin))
     return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: power)) - 1.0}
+
+
+def _finite(m: Any) -> Any:
+    """What to take off elements whose largest one is m: of -inf, too, exponentials are 0."""
+    return te.select(m.equal(-_INF), 0.0, m)
 
 
 def _reducer(
@@ -156,16 +161,10 @@ def softmax(empty: str = "nan") -> Reducer:
         total = te.select(a.m.equal(-_INF), 1.0, a.s + 1.0)
         # As inf / inf, for all elements beside an infinite one.
         total = te.select(a.m.equal(_INF), math.nan, total)
-        m = _origin(a, empty)
-        log = m + te.log(total)
-        near = te.cast(FLOAT32, log)
         return {
-            "m": m,
+            "m": _origin(a, empty),
             "total": total,
-            "near": near,
-            "rest": te.cast(FLOAT32, log - near),
-            "origin": te.cast(FLOAT32, m),
-            "inverse": te.cast(FLOAT32, 1.0 / total),
+            "origin": _finite(te.cast(FLOAT32, a.m)),
             "scale": te.cast(FLOAT32, _of_none(a, empty) / total),
         }
 
@@ -174,13 +173,9 @@ def softmax(empty: str = "nan") -> Reducer:
 
 def _share(x: Any, r: Any) -> Any:
     x = build.as_expr(x)
-    if x.dtype.is_half:
-        return _plain(x, r.origin) * r.inverse
-    if x.dtype == FLOAT32:  # the quotient as one exponential, which rounds less often
-        difference, rest = two_sum(x, r.near * -1.0)
-        rest = te.select(rest.equal(rest), rest, 0.0) - r.rest
-        power = te.exp_nonpositive(difference)
-        return power + power * rest
+    if x.dtype.is_half or x.dtype == FLOAT32:
+        # As in the tile form: where threads hold their elements, this power is in a register.
+        return _exact(x, r.origin) * r.scale
     wide = te.cast(FLOAT64, x)
     power = te.exp_nonpositive(wide - r.m)
     # The difference of float64 numbers is rounded; exp would make much of that.

@@ -34,7 +34,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import post_order, uses
+from axisfold.ir.walk import free_vars, post_order, uses
 from axisfold.passes.narrow_indices import hardware_extent
 
 # A loop over the elements of registers is written out up to this many rounds.
@@ -94,6 +94,7 @@ class _Launch(Control[Expressions]):
         self.x.bounds = bounds
         self.inputs = inputs
         self.moved = moved_registers(self.body)
+        self.guarding = _guarding(self.body, frozenset(launch.vars))
         self.computing: tuple[Buffer, ...] = ()
         for buffer in self.buffers:
             self.x.pointers[buffer] = self.names.fresh(buffer.name)
@@ -104,7 +105,7 @@ class _Launch(Control[Expressions]):
         lines = self.lines
         params = [self._parameter(b) for b in self.buffers]
         params += [f"{value_type(v.dtype)} {self.x.variables[v]}" for v in self.scalars]
-        attributes = f"__launch_bounds__({self.shape.threads})"
+        attributes = f"__launch_bounds__({self.shape.bounds})"
         if self.shape.has_clusters:
             attributes = f"__cluster_dims__({self.shape.cluster_text}) {attributes}"
         lines.emit(f'extern "C" __global__ void {attributes}')
@@ -150,6 +151,8 @@ class _Launch(Control[Expressions]):
                 value = Code(self.shape.index(tag))
                 self.lines.assign(f"const {value_type(var.dtype)} {name}", value)
                 self.indices[name] = self.lines.lines[-1]
+                if var in self.guarding and known is not None:
+                    self.lines.emit(f"__builtin_assume({name} >= 0 && {name} < {known.value});")
 
     def _lanes(self) -> None:
         """Name the lanes of the warp, where they differ between warps."""
@@ -293,6 +296,18 @@ def _written(stmt: Stmt) -> dict[Buffer, None]:
         elif isinstance(node, Allocate):
             own.add(node.buffer)
     return {buffer: None for buffer in found if buffer not in own}
+
+
+def _guarding(body: Stmt, indices: frozenset[Var]) -> set[Var]:
+    """Return the indices that guards inside unrolled loops ask for, and nothing but constants.
+
+    Where the compiler knows how large they are, such a guard is left in the last rounds only.
+    """
+    loops = (n for n in post_order(body) if isinstance(n, For) and n.kind == "unrolled")
+    rounds = frozenset(loop.var for loop in loops)
+    guards = [frozenset(free_vars(n.condition)) for n in post_order(body) if isinstance(n, If)]
+    found = [used & indices for used in guards if used & rounds and used <= indices | rounds]
+    return set().union(*found)
 
 
 def _bytewise(body: Stmt, buffers: Sequence[Buffer]) -> frozenset[Buffer]:

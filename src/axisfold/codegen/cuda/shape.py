@@ -8,6 +8,9 @@ from axisfold.ir.stmt import WARP, Launch
 
 _ALL_LANES = 0xFFFFFFFF
 _DIMENSIONS = "xyz"
+# Threads of a multiprocessor for which it has 64 registers each; blocks that are many.
+_HALF_FULL = 1024
+_MANY = 4
 
 
 class BlockShape:
@@ -36,6 +39,16 @@ class BlockShape:
     def has_clusters(self) -> bool:
         """Whether blocks form clusters."""
         return any(tag.startswith("clusterCtaIdx") for tag in self.tags)
+
+    @property
+    def bounds(self) -> str:
+        """Threads of a block; of a large one of a cluster also how many a multiprocessor holds.
+
+        With a single block nothing is computed there while loads and other blocks are waited for.
+        """
+        blocks = _HALF_FULL // self.threads
+        least = f", {blocks}" if self.has_clusters and 1 < blocks < _MANY else ""
+        return f"{self.threads}{least}"
 
     @property
     def cluster_text(self) -> str:
