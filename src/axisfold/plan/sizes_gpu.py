@@ -283,15 +283,13 @@ def _long_row(row: GpuClass, problem: Problem, threads: int, most: int) -> GpuCl
 
     ``most`` is how many blocks a cluster may have.
     """
-    folded = problem.reduced[-1].extent
-    units = folded // row.lanes
+    units = (folded := problem.reduced[-1].extent) // row.lanes
     held = min(HELD, max(HELD_ELEMENTS // row.lanes, 1))
     cluster = _power_up(-(-units // (held * threads)))
     if len(problem.reduced) > 1 or folded % LONG_MULTIPLE or cluster > most:
         return None
     team = threads * cluster
-    fixed = (units, row.lanes) if row.lanes > 1 else (units,)
-    steps = -(-units // team)
+    fixed, steps = (units, row.lanes)[: 2 if row.lanes > 1 else 1], -(-units // team)
     return replace(row, form="whole_row", team=team, steps=steps, fixed=fixed, cluster=cluster)
 
 
