@@ -53,6 +53,7 @@ def test_rules(rule):
 def test_long_rows_are_held_by_blocks_and_clusters(extent, dtype, team, cluster, monkeypatch):
     monkeypatch.setattr(sizes_gpu, "SHORT_ROW", 100)
     monkeypatch.setattr(sizes_gpu, "LONG_TEAM", 32)
+    monkeypatch.setattr(sizes_gpu, "MOST_THREADS", 32)
     monkeypatch.setattr(sizes_gpu, "HELD_ELEMENTS", 8)
     x = elements((3, extent), dtype, "softmax")
     x[1, 5], x[2, 7:] = np.inf, -np.inf

@@ -22,7 +22,7 @@ from axisfold.tensor.trace import Traced
 def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which take tiles of it in turn."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    teams = rows_of_block(graph.gpu.team)
+    teams = rows_of_block(graph.gpu)
     state.compute_at(result, split_rows(result, graph, teams, "threadIdx.y"))
     state.set_scope("local")
     turn, _, thread = state.op.reduce_axis
@@ -33,7 +33,7 @@ def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
 def whole_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which pass over it several times."""
     result = s[graph.results[0]]
-    place = split_rows(result, graph, rows_of_block(graph.gpu.team, is_held=graph.gpu.is_held))
+    place = split_rows(result, graph, rows_of_block(graph.gpu))
     s[graph.state[0]].compute_at(result, place)
     pass_over_rows(s, graph, result, place)
 

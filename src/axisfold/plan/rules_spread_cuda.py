@@ -26,7 +26,7 @@ def _row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """Give each row a team of threads, which fold it and then compute its elements."""
     result, gpu = s[graph.results[0]], graph.gpu
     kept, folded = result_axes(s, graph)
-    rows = rows_of_block(gpu.team, is_held=gpu.is_held)
+    rows = rows_of_block(gpu)
     block, place = result.split(fused(result, kept), factor=rows)
     bind(result, block, "blockIdx.x")
     bind(result, place, "threadIdx.y" if gpu.team > 1 else "threadIdx.x")

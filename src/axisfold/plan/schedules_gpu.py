@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from axisfold.ir.expr import Expr
 from axisfold.ir.walk import post_order
@@ -14,6 +14,9 @@ from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis, thread_axis
 from axisfold.tensor.tensor import Tensor, TensorLoad
+
+# Units of a row in registers for which a block of its own pays.
+OWN_UNITS: Final = 128
 
 
 def first(tensors: Any) -> Any:
@@ -93,11 +96,11 @@ def split_rows(result: Stage, graph: Graph, teams: int, tag: str = "") -> Axis:
     return turn
 
 
-def rows_of_block(team: int, *, is_held: bool = False) -> int:
+def rows_of_block(gpu: GpuClass) -> int:
     """Return how many rows a block has: several only where a team is no longer than a warp.
 
     Whether a row is there is then not asked in front of every pass over it, and what one pass has
     loaded or computed stays in registers for the next.
     """
-    several = team < WARP if is_held else team <= WARP
-    return BLOCK // team if several else 1
+    is_alone = gpu.is_held and gpu.team * gpu.steps >= OWN_UNITS
+    return 1 if gpu.team > WARP or (gpu.team == WARP and is_alone) else max(BLOCK // gpu.team, 1)

@@ -278,17 +278,17 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
     return replace(row, form="whole_row", team=team, steps=HELD if team > BLOCK else UNROLL)
 
 
-def _long_row(row: GpuClass, problem: Problem, threads: int, most: int) -> GpuClass | None:
-    """Return the class of a long row that blocks of so many threads hold, None if it is another.
+def _long_row(row: GpuClass, problem: Problem, few: int, clusters: int) -> GpuClass | None:
+    """Return the class of a long row that a block or a cluster holds, None if it is another.
 
-    ``most`` is how many blocks a cluster may have.
+    Blocks have ``few`` threads at least, and are ``clusters`` at most.
     """
     units = (folded := problem.reduced[-1].extent) // row.lanes
     held = min(HELD, max(HELD_ELEMENTS // row.lanes, 1))
-    cluster = _power_up(-(-units // (held * threads)))
-    if len(problem.reduced) > 1 or folded % LONG_MULTIPLE or cluster > most:
+    team = max(_power_up(-(-units // held)), few)
+    cluster = max(team // (MOST_THREADS if clusters > 1 else few), 1)
+    if len(problem.reduced) > 1 or folded % LONG_MULTIPLE or cluster > clusters:
         return None
-    team = threads * cluster
     fixed, steps = (units, row.lanes)[: 2 if row.lanes > 1 else 1], -(-units // team)
     return replace(row, form="whole_row", team=team, steps=steps, fixed=fixed, cluster=cluster)
 
