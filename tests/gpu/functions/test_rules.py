@@ -29,8 +29,8 @@ CASES = {
 }
 # The same with a reducer whose states are dear to merge: fewer threads for each row, taller tiles.
 DEAR = {
-    "whole_row": ([(20_000, n) for n in (33, 997, 1000, 4096)], 1),
-    "tiled_row": ([(20_000, n) for n in (4100, 8192)], 1),
+    "whole_row": ([(20_000, n) for n in (33, 997, 1000, 4096, 8192)], 1),
+    "tiled_row": ([(20_000, n) for n in (4100, 8196)], 1),
     "tiled_row_split": ([(3, n) for n in (100_000, 100_001)], 1),
     "tiled_column": ([(n, 270_336) for n in (17, 100)], 0),
     "tiled_column_split": ([(n, 4096) for n in (1000, 4099)], 0),
