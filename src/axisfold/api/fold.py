@@ -33,6 +33,7 @@ from axisfold.plan.sizes_cpu import (
     cpu_stores,
     cpu_width,
     spread_stores,
+    stream_outputs,
     with_streams,
 )
 from axisfold.plan.sizes_gpu import classify
@@ -189,7 +190,7 @@ def _on_host(
         is_plain = not (width or traced.combiner.is_ordered or traced.tile_passes)
         streams = with_streams(problem) if kind == "reduced" and is_plain else None
         if streams is not None:
-            (problem, rest), sizes = streams, (sizes[0], "streams")
+            (problem, rest), sizes = streams, (sizes[0], stream_outputs(problem))
         if sizes[0] == "shallow" or (width and kind == "reduced"):
             stores = cpu_stores(problem, read, max(r.dtype.itemsize for r in traced.results))
         if stores and sizes[0] == "shallow" and problem.reduced[-1].extent <= FLAT:

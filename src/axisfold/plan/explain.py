@@ -26,6 +26,10 @@ _FEW_PASSES: Final = 2
 # Names of size classes, of CPUs.
 _RUNS: Final = ("row", "long", "shallow", "deep")
 _OUTPUTS: Final = ("thin", "few", "many", "wide")
+_STREAMS: Final = {
+    "streams": "many rows, which blocks of a few runs take",
+    "outer_streams": "many rows inside of a folded axis",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +150,9 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
             if name != mine:
                 here = f" (these are {mine})" if mine else ""
                 yield _Change(field, name, f"{name} {what}{here}")
-    if layout.outputs != "streams":
-        yield _Change("outputs", "streams", "many rows, which blocks of a few runs take")
+    for name, words in _STREAMS.items():
+        if layout.outputs != name:
+            yield _Change("outputs", name, words)
     if layout.width:
         words = f"an innermost axis of no constant extent (this one has {layout.width} elements)"
         yield _Change("width", 0, words)

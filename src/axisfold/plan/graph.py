@@ -65,7 +65,7 @@ class LayoutClass:
         """Return for each axis its constant extent, 0 where it is an argument."""
         known = self.gpu.fixed if self.gpu is not None else ()
         rank = self.kept + self.reduced
-        if self.outputs == "streams":
+        if self.outputs in ("streams", "outer_streams"):
             return (0, ROW_STREAMS, *(0,) * (rank - 2))
         if self.width:
             return tuple(self.width if axis == self.innermost else 0 for axis in range(rank))

@@ -243,6 +243,14 @@ RULES: Final = (
         rows.row_streams,
     ),
     Rule(
+        "outer_row_streams",
+        lambda c, t: _is_row(c, t) and c.outputs == "outer_streams",
+        "folded axes are on both sides of many rows: these are cut into blocks of a few runs, and "
+        "for each step of the outer axis a block is read as it lies in memory, one row of each run "
+        "at a time, into states that stay in cache",
+        rows.outer_row_streams,
+    ),
+    Rule(
         "row",
         _is_row,
         "the folded axis is contiguous: a few rows are folded at a time, each by vectors of "

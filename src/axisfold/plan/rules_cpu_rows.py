@@ -148,20 +148,47 @@ def row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target) -> No
     state.compute_at(result, row)
     _, lane = state.split(state.op.reduce_axis[-1], factor=width)
     partial: Any = s.rfactor(graph.state, lane, factor_axis=-1)
-    inner = s[first(partial)]
-    inner.compute_at(result, row)
-    block, run, inner_row, lane = inner.op.axis
-    inner.reorder(block, *inner.op.reduce_axis, inner_row, run, lane)
+    _rows_at_once(s[first(partial)], state, width, result, row)
+
+
+def _rows_at_once(inner: Stage, state: Stage, width: int, parent: Stage, at: Axis) -> None:
+    """Fold a row of each run by lanes, and the lanes of all, inside a loop ``at`` of ``parent``."""
+    inner.compute_at(parent, at)
+    *others, run, row, lane = inner.op.axis
+    inner.reorder(*others, *inner.op.reduce_axis, row, run, lane)
     inner.unroll(run)
     inner.vectorize(lane)
     # As many rows as vectors have lanes: these are then whole vectors, turned in registers.
-    block, run, row = state.op.axis
+    *others, run, row = state.op.axis
     group, run = state.split(run, factor=min(width, ROW_STREAMS))
     lane = state.op.reduce_axis[0]
-    state.reorder(block, row, group, lane, run)
+    state.reorder(*others, row, group, lane, run)
     state.unroll(group)
     state.unroll(lane)
     state.vectorize(run)
+
+
+def outer_row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """The rows of a block for one step of the outermost folded axis after the other.
+
+    So a block is read as it lies in memory, and its states stay in the first-level cache.
+    """
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    width = lanes(traced.combiner, target)
+    block, run, row = result.op.axis
+    result.reorder(block, row, run)
+    share(result, [block])
+    state.compute_at(result, block)
+    of_step: Any = s.rfactor(graph.state, state.op.reduce_axis[0], factor_axis=0)
+    middle = s[first(of_step)]
+    _, lane = middle.split(middle.op.reduce_axis[-1], factor=width)
+    partial: Any = s.rfactor(of_step, lane, factor_axis=-1)
+    state, middle = s[graph.state[0]], s[first(of_step)]
+    block, run, row = state.op.axis
+    state.reorder(block, *state.op.reduce_axis, row, run)
+    state.vectorize(run)
+    middle.compute_at(state, row)
+    _rows_at_once(s[first(partial)], middle, width, state, row)
 
 
 def tiled_row(

@@ -156,6 +156,15 @@ def with_streams(problem: Problem) -> tuple[Problem, Problem | None] | None:
     return _blocks(problem, 0, blocks, run), _blocks(problem, first, 1, last)
 
 
+def stream_outputs(problem: Problem) -> str:
+    """Return the class of outputs of many rows, which :func:`with_streams` has cut into blocks.
+
+    It is ``outer_streams`` where a folded axis is outside of the rows: its steps are larger.
+    """
+    outer, rows = (max(map(abs, a.strides)) for a in (problem.reduced[0], problem.kept[-1]))
+    return "outer_streams" if outer > rows else "streams"
+
+
 def _blocks(problem: Problem, first: int, blocks: int, run: int) -> Problem:
     (rows,) = problem.kept
     kept = (

@@ -99,6 +99,11 @@ CASES = [
     ("sum", numbers(1032, 77, dtype="complex64"), 1, "row_streams"),
     ("norm", numbers(1032, 66)[:, 1:], 1, "row_streams"),
     ("max", with_nans(1024, 9, 11)[:, ::2], (1, 2), "row_streams"),
+    ("sum", numbers(3, 1032, 77), (0, 2), "outer_row_streams"),
+    ("max", with_nans(5, 1027, 70)[::-1, ::-1, 3:], (0, 2), "outer_row_streams"),
+    ("min", with_nans(2, 1111, 3, 67)[:, :, ::2], (0, 2, 3), "outer_row_streams"),
+    ("norm", numbers(4, 1111, 65, dtype="float64"), (0, 2), "outer_row_streams"),
+    ("sum", numbers(3, 1032, 69, dtype="complex64"), (0, 2), "outer_row_streams"),
     ("sum", numbers(16_387, 2), 1, "short_row"),
     ("max", with_nans(11_003, 3), 1, "short_row"),
     ("sum", numbers(5501, 6, dtype="complex64"), 1, "short_row"),
@@ -243,18 +248,22 @@ def _product(x, y):
     return axisfold.te.cast("float64", x) * axisfold.te.cast("float64", y)
 
 
-@pytest.mark.parametrize("rows", [1024, 1031, 1151, 1153, 4099])
-def test_rows_that_fill_no_block_are_folded_too(plans, rows):
-    x = with_nans(rows, 70)
-    mask = numbers(rows, 70) > 0
-    lowest, highest = axisfold.fold(x, ["min", "max"], axis=1)
+@pytest.mark.parametrize(
+    ("shape", "axis", "rule"),
+    [((rows, 70), 1, "row_streams") for rows in (1024, 1031, 1151, 1153, 4099)]
+    + [((3, rows, 70), (0, 2), "outer_row_streams") for rows in (1031, 1153)],
+)
+def test_rows_that_fill_no_block_are_folded_too(plans, shape, axis, rule):
+    x = with_nans(*shape)
+    mask = numbers(*shape) > 0
+    lowest, highest = axisfold.fold(x, ["min", "max"], axis=axis)
     filled = np.nan_to_num(x)
-    out = np.full(rows, -1, "float32")
-    assert axisfold.sum(filled, axis=1, where=mask, initial=3, out=out) is out
-    assert [p.rule.name for p in plans] == ["row_streams"] * 2
-    np.testing.assert_array_equal(lowest, np.min(x, axis=1))
-    np.testing.assert_array_equal(highest, np.max(x, axis=1))
-    wanted = np.sum(filled, axis=1, where=mask, initial=3, dtype="float64")
+    out = np.full(lowest.shape, -1, "float32")
+    assert axisfold.sum(filled, axis=axis, where=mask, initial=3, out=out) is out
+    assert [p.rule.name for p in plans] == [rule] * 2
+    np.testing.assert_array_equal(lowest, np.min(x, axis=axis))
+    np.testing.assert_array_equal(highest, np.max(x, axis=axis))
+    wanted = np.sum(filled, axis=axis, where=mask, initial=3, dtype="float64")
     np.testing.assert_allclose(out, wanted, rtol=1e-6, atol=1e-6)
 
 
