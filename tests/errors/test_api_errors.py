@@ -31,7 +31,7 @@ BY_DTYPE = "Give a value of that dtype, or a function of the dtype such as axisf
 BY_FIELDS = "Return a dict with exactly these fields, or a tuple in this order."
 OUT_OF_RANGE = "is out of range for an array of 2 axes. Valid axes are from -2 to 1."
 NO_STATE = """reducer 'r' has no state. Give a dict such as {"s": "acc"}."""
-OTHER_DTYPES = "Use acc, compensated, compensated_real, input or a dtype name."
+OTHER_DTYPES = "Use acc, compensated, compensated_real, held, input or a dtype name."
 TWO_STATES = "combine of reducer 'r' must take two states. Write lambda a, b: …"
 FACTS = (
     "Choose from ['commutative', 'exact', 'first', 'idempotent', 'ordered']; "

@@ -46,10 +46,17 @@ def checks_of(
     for item, member, width in zip(items, members, widths, strict=True):
         part = slice(start, start + width)
         start += width
-        may_miss = is_masked or member.condition is not None or width > 1
-        if item.row is not None and item.row.check is not None and may_miss:
+        if item.row is None or item.row.check is None:
+            continue
+        if is_masked or width > 1 or _passes_over(item.row, member):
             found.append(partial(_check, item.row, part))
     return tuple(found)
+
+
+def _passes_over(row: Row, member: Member) -> bool:
+    """Return whether a member folds only some elements, by its condition or its reducer."""
+    is_plain = row.make_plain is not None and member.reducer is row.make_plain()
+    return member.condition is not None or (row.nan_by == "reducer" and not is_plain)
 
 
 def _check(row: Row, part: slice, results: Sequence[Any]) -> None:
