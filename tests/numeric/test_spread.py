@@ -206,6 +206,20 @@ def test_sums_close_to_one_keep_their_digits(dtype):
     assert af.log_softmax(x, 1).tolist() == [[-tail, -40 - tail]]
 
 
+@pytest.mark.parametrize("shape", [(16, 33), (5, 3, 4), (1, 40)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_large_elements_have_the_shares_of_small_ones(shape, axis):
+    # Whole numbers, whose sums with an offset are exact up to 2**24.
+    x = np.random.default_rng(4).integers(-9, 9, shape).astype("f4")
+    want, _ = expected("softmax", x, axis)
+    for offset in (255, -257, 5e3, -1e5, 1e6, 2.0**24 - 9):
+        share = af.softmax(x + np.float32(offset), axis=axis)
+        np.testing.assert_allclose(share, want.astype("f8"), rtol=5e-7)
+    ends = np.where(x < 0, x * 0 - 3e38, x * 0 + 3e38).astype("f4")
+    want, _ = expected("softmax", ends, axis)
+    np.testing.assert_allclose(af.softmax(ends, axis=axis), want.astype("f8"), rtol=5e-7)
+
+
 def test_differences_of_float64_are_not_rounded():
     # exp turns an error of half a unit of 700 into one of 300 units of its result.
     x = np.array([700.1, 0.3, 0.7])
