@@ -220,6 +220,17 @@ def test_large_elements_have_the_shares_of_small_ones(shape, axis):
     np.testing.assert_allclose(af.softmax(ends, axis=axis), want.astype("f8"), rtol=5e-7)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("length", [8, 16, 33, 200])
+def test_shares_of_float32_are_within_four_units(length, axis):
+    x = (np.random.default_rng(length).standard_normal((length, 3000)) * 3).astype("f4")
+    x = x if axis == 0 else np.ascontiguousarray(x.T)
+    power = np.exp((y := x.astype(np.longdouble)) - y.max(axis, keepdims=True))
+    want = power / power.sum(axis, keepdims=True)
+    error = np.abs(af.softmax(x, axis=axis) - want) / np.spacing(want.astype("f4"))
+    assert error.max() <= 4
+
+
 def test_differences_of_float64_are_not_rounded():
     # exp turns an error of half a unit of 700 into one of 300 units of its result.
     x = np.array([700.1, 0.3, 0.7])

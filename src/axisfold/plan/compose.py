@@ -21,7 +21,6 @@ from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor, placeholder, size_var
 from axisfold.tensor.tile_pass import (
-    SHORT_ROUNDS,
     TilePass,
     in_short_run,
     longest_run,
@@ -233,7 +232,7 @@ class Composer:
         if self.layout.inner_kind == "reduced":
             streams, lanes = NARROW_STREAMS, NARROW_LANE_BYTES // narrow.dtype.itemsize
         if narrow.dtype.is_float:
-            streams = max(rows // (SHORT_ROUNDS * lanes), 1)
+            streams = max(rows // (tile_pass.terms * lanes), 1)
         while rows // (streams * lanes) > narrow_rounds(narrow.dtype):
             streams *= 2
         stream = self._axis("s", build.const(streams, INT64), "data")

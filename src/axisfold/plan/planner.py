@@ -192,7 +192,7 @@ def traced_key(traced: Traced) -> Hashable:
         tuple(len(value.variables) for value in traced.initial),
         tuple(len(r.parts) for r in traced.results), traced.is_spread,
         tuple(
-            (p.narrow is not None, len(p.sources), p.places, p.loses_nan)
+            (p.narrow is not None, p.terms, len(p.sources), p.places, p.loses_nan)
             for p in traced.tile_passes
         ),
     )  # fmt: skip

@@ -148,17 +148,17 @@ class Tile:
         return self.onces[-1][0]
 
     def sum(
-        self, function: Callable[..., Any], dtype: DType | None = None, *, is_positive: bool = False
+        self, function: Callable[..., Any], dtype: DType | None = None, *, terms: int = 0
     ) -> Any:
         """Sum of a function of the elements, in a dtype that is enough for a short run.
 
         Without one, it is as wide as that of a sum of any length.  Of positive float32, a CPU sums
-        a few at a time as they are.
+        ``terms`` at a time as they are, each off by half a unit in the last place at most.
         """
         result = self._reduce(function, "add", lambda d: 0, dtype)
         (source,) = self.passes[-1].sources
-        if is_positive and isinstance(source, Cast) and source.value.dtype == FLOAT32:
-            self.passes[-1] = replace(self.passes[-1], narrow=source.value)
+        if terms and isinstance(source, Cast) and source.value.dtype == FLOAT32:
+            self.passes[-1] = replace(self.passes[-1], narrow=source.value, terms=terms)
         return result
 
     def total(self, value: Expr) -> Var:

@@ -13,8 +13,6 @@ from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Select, Var
 from axisfold.ir.walk import substitute, uses
 
-# Terms of a sum of positive float32: each addition is off by half a unit in the last place at most.
-SHORT_ROUNDS: Final = 16
 # Elements of a run whose places are int16.
 NEAR_RUN: Final = 1 << 15
 _LONG: Final = (INT64, UINT64)
@@ -33,7 +31,9 @@ class TilePass:
         Invariant: a partial state sees its elements in the order of the run.
     narrow
         The one source in a narrower dtype, or None: integers whose sums of
-        :func:`narrow_rounds` elements are exact, or floats, of which ``SHORT_ROUNDS`` are summed.
+        :func:`narrow_rounds` elements are exact, or floats.
+    terms
+        How many narrow floats are summed.
     places
         Which results are indices of elements: of these the pass folds places in the run.
     loses_nan
@@ -45,6 +45,7 @@ class TilePass:
     sources: tuple[Expr, ...]
     absorb: tuple[Expr, ...] = ()
     narrow: Expr | None = None
+    terms: int = 0
     places: tuple[int, ...] = ()
     loses_nan: bool = False
 

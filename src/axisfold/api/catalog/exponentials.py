@@ -21,6 +21,9 @@ from axisfold.tensor.values import two_sum
 _INF = math.inf
 # Whole numbers that ``te.exp_difference`` takes.
 _MOST = 256.0
+# Positive float32 that are summed as they are: where a logarithm follows, and where a quotient
+# shows what the sum is off by.
+_TERMS, _FEW = 16, 2
 _LOG2_E = math.log2(math.e)
 
 
@@ -85,9 +88,9 @@ def _held(t: Any, origin: Any) -> Callable[[Any], Any] | None:
     return lambda x: te.exp_difference(x - base, whole)
 
 
-def _sum(t: Any, function: Callable[[Any], Any]) -> Any:
+def _sum(t: Any, function: Callable[[Any], Any], terms: int) -> Any:
     """Sum over a run; exponentials of 16-bit floats need no more digits than float32 has."""
-    return t.sum(function, dtype=FLOAT32 if t.dtype.is_half else FLOAT64, is_positive=True)
+    return t.sum(function, dtype=FLOAT32 if t.dtype.is_half else FLOAT64, terms=terms)
 
 
 def _tile(power: Callable[[Any, Any], Any]) -> Callable[[Any], dict[str, Any]]:
@@ -96,7 +99,7 @@ def _tile(power: Callable[[Any, Any], Any]) -> Callable[[Any], dict[str, Any]]:
     def tile(t: Any) -> dict[str, Any]:
         m = t.max(_narrow, loses_nan=True)
         largest = t.sum(lambda x: te.cast(INT64, _narrow(x).equal(m)))
-        others = _sum(t, lambda x: te.select(_narrow(x).equal(m), 0.0, power(x, m)))
+        others = _sum(t, lambda x: te.select(_narrow(x).equal(m), 0.0, power(x, m)), _TERMS)
         return {"m": m, "s": te.cast(FLOAT64, others) + te.cast(FLOAT64, largest - 1)}
 
     return tile
@@ -110,7 +113,7 @@ def _tile_of_all(t: Any) -> dict[str, Any]:
     origin = _finite(m)
     plain = functools.partial(_exact, origin=origin)
     power = t.hold(plain, lambda power, r: power * r.scale, _held(t, origin))
-    return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: power)) - 1.0}
+    return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: power, _FEW)) - 1.0}
 
 
 def _finite(m: Any) -> Any:
