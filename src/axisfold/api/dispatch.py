@@ -65,8 +65,8 @@ def make_function(row: Row) -> Callable[..., Any]:
         if quick is not None:
             try:
                 launch = launches.get((call, quick[0]))
-            except TypeError:  # an argument that the slow path refuses
-                launch = None
+            except TypeError:  # no key: an array of one integer, or what the slow path refuses
+                return run_named(row, x, args, axis, keepdims, options)
             if launch is not None:
                 return launch.one(x, quick[1])
         request, _ = named_call(row, (), axis, keepdims, options)

@@ -62,6 +62,15 @@ def test_tuples_of_axes_are_known(python_calls, axis):
     assert not python_calls
 
 
+def test_an_axis_may_be_an_array_of_one_integer():
+    x = RNG.random((3, 4), dtype="float32")
+    for axis in (np.array(1), (np.array(0), np.array(1)), np.int64(-1)):
+        for _ in range(2):
+            np.testing.assert_allclose(af.sum(x, axis=axis), x.sum(axis=axis), rtol=1e-6)
+    with pytest.raises(TypeError, match="A303"):
+        af.sum(x, axis=np.array([0, 1]))
+
+
 def test_axes_out_of_range_are_no_ones_code():
     x = RNG.random((3, 4), dtype="float32")
     for axis in (None, (), (0,), (0, 1), 0, -1):
