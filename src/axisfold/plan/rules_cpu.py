@@ -290,6 +290,16 @@ RULES: Final = (
         parameters={"tile_rows": (8, 16, 32), "pass_columns": (1024, 2048, 4096, 8192)},
     ),
     Rule(
+        "tiled_column_parts",
+        lambda c, t: _is_column(c, t) and _has_tiles(t) and c.outputs == "one",
+        "the kept axis is contiguous, one tile has all columns, and the reducer has a form for "
+        "short runs: threads share parts of the rows, each folded into a tile of columns, "
+        "which stays in cache, and fold the parts",
+        columns.tiled_column_parts,
+        PASS_ROWS,
+        parameters={"parts": (4, 8, 16), "pass_columns": (1024, 2048, 4096)},
+    ),
+    Rule(
         "tiled_column",
         lambda c, t: _is_column(c, t) and _has_tiles(t) and c.outputs != "thin",
         "the kept axis is contiguous and the reducer has a form for short runs: plain vector "
@@ -308,7 +318,7 @@ RULES: Final = (
     ),
     Rule(
         "column_parts",
-        lambda c, t: _is_column(c, t) and c.run == "deep" and c.outputs in ("thin", "few"),
+        lambda c, t: _is_column(c, t) and c.run == "deep" and c.outputs in ("thin", "one", "few"),
         "the kept axis is contiguous, and there are many more rows than columns: threads share "
         "parts of the rows, each folded into a tile of states in cache, and fold the parts",
         columns.column_parts,

@@ -148,15 +148,34 @@ def tiled_column(
     s: Schedule, graph: Graph, traced: Traced, target: Target, *, pass_columns: int = PASS_COLUMNS
 ) -> None:
     """A tile of columns and some rows at a time: states of the rows stay in cache."""
-    state, vector = _columns_of_runs(s, graph, traced, target, pass_columns)
-    del vector
-    run = state.op.reduce_axis[-1]
-    passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
-    for tensors, part, tile_pass in reversed(list(passes)):
-        _pass(s, tensors, state, run, pass_lanes(tile_pass, target))
-        if part is not None:
-            size = part.dtype.itemsize
-            _pass(s, (part,), state, run, target.vector_bytes // size)
+    state, _ = _columns_of_runs(s, graph, traced, target, pass_columns)
+    _passes_over(s, graph, traced, target, state)
+
+
+def tiled_column_parts(
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    *,
+    parts: int = PARTS,
+    pass_columns: int = PASS_COLUMNS,
+) -> None:
+    """One tile of columns after the other: threads share parts of its runs, which are then folded.
+
+    So no more than the states of one tile, for each part, are in memory.
+    """
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    width = lanes(traced.combiner, target)
+    part, _ = state.split(state.op.reduce_axis[-1], nparts=parts)
+    partial: Any = s.rfactor(graph.state, part)
+    tile, inner = result.split(result.op.axis[-1], factor=pass_columns)
+    stage = s[first(partial)]
+    stage.compute_at(result, tile)
+    _merge_runs(s, graph, traced, target, stage)
+    stage.parallel(stage.op.axis[0])
+    _passes_over(s, graph, traced, target, stage)
+    _few_rows(result, state, _by_vectors(result, inner, 4 * width, width), width)
 
 
 def column_of_passes(
@@ -180,7 +199,7 @@ def fold_columns(
 ) -> None:
     """Fold a tile of columns inside of a loop: a vector of them and a few rows at a time."""
     s[graph.state[0]].compute_at(parent, tile)
-    state, vector = _merge_runs(s, graph, traced, target)
+    state, vector = _merge_runs(s, graph, traced, target, s[graph.state[0]])
     _passes_at(s, graph, traced, target, state, vector)
 
 
@@ -213,16 +232,19 @@ def _columns_of_runs(
     loop = share(result, [*others, outer])
     write_results(graph, result, loop)
     s[graph.state[0]].compute_at(result, loop)
-    return _merge_runs(s, graph, traced, target)
+    return _merge_runs(s, graph, traced, target, s[graph.state[0]])
 
 
-def _merge_runs(s: Schedule, graph: Graph, traced: Traced, target: Target) -> tuple[Stage, Axis]:
+def _merge_runs(
+    s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage
+) -> tuple[Stage, Axis]:
     """Merge runs into states by vectors of columns; return the stage of these and that loop."""
-    state, width = s[graph.state[0]], lanes(traced.combiner, target)
+    width = lanes(traced.combiner, target)
     passes = [pass_lanes(p, target) for p in traced.tile_passes]
     vector, rest = state.split(state.op.axis[-1], factor=max(width, *passes))
     part, lane = state.split(rest, factor=width)
-    state.reorder(*state.op.reduce_axis, vector, part, lane)
+    *others, _ = state.op.axis
+    state.reorder(*others, *state.op.reduce_axis, vector, part, lane)
     state.unroll(part)
     state.vectorize(lane)
     for head in graph.tile_heads:
@@ -235,9 +257,19 @@ def _merge_runs(s: Schedule, graph: Graph, traced: Traced, target: Target) -> tu
     return state, vector
 
 
-def _pass(s: Schedule, tensors: Any, state: Stage, run: Axis, width: int) -> None:
+def _passes_over(s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage) -> None:
+    """Make each pass over a tile inside the loop over runs of the states, or of their parts."""
+    run, kept = state.op.reduce_axis[-1], len(s[graph.results[0]].op.axis)
+    passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
+    for tensors, part, tile_pass in reversed(list(passes)):
+        _pass(s, tensors, state, run, pass_lanes(tile_pass, target), kept)
+        if part is not None:
+            _pass(s, (part,), state, run, target.vector_bytes // part.dtype.itemsize, kept)
+
+
+def _pass(s: Schedule, tensors: Any, state: Stage, run: Axis, width: int, kept: int) -> None:
     """Fold a few rows at a time in registers, then into the states of a tile."""
-    stage, kept = s[first(tensors)], len(state.op.axis)
+    stage = s[first(tensors)]
     stage.compute_at(state, run)
     if len(stage.op.reduce_axis) > 1:  # lanes of narrow sums
         _by_lanes(stage, kept, width)

@@ -64,7 +64,9 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
         return "deep", "many" if inner.extent < TILE else "wide"
     if inner.extent < THIN:
         return "deep", "thin"
-    return "deep", "few" if last * inner.extent >= WORTH_PARTS else "many"
+    if last * inner.extent < WORTH_PARTS:
+        return "deep", "many"
+    return "deep", "one" if tiles == 1 and inner.extent < TILE else "few"
 
 
 def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:

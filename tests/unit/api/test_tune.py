@@ -199,6 +199,7 @@ EXAMPLES = {
     "tiled_long_row": (ArraySpec((5000,), "float32"), "var", 0),
     "column_of_passes": (ArraySpec((300, 1500), "float32"), "logsumexp", 0),
     "tiled_column": (ArraySpec((300, 1500), "float32"), "var", 0),
+    "tiled_column_parts": (ArraySpec((2100, 1201), "float32"), "var", 0),
     "tiled_row": (ArraySpec((9, 5000), "float32"), "logsumexp", 1),
     "long_row": (ArraySpec((300000,), "float32"), "sum", 0),
     "full": (ArraySpec((9999,), "float64"), "sum", None),
