@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of the input's shape by every rule for GPUs, in the simulator."""
 
+import fold_support
 import numpy as np
 import pytest
 from fold_support import elements, simulated
@@ -65,6 +66,40 @@ def test_long_rows_are_held_by_blocks_and_clusters(extent, dtype, team, cluster,
         gpu = made.layout.gpu
         assert (found, gpu.is_held) == ("whole_row_elements", extent % 128 == 0)
         assert not gpu.is_held or (gpu.team, gpu.cluster) == (team, cluster)
+
+
+# Length and type -> lanes of a load, threads and loads of each; rows end within a block.
+SHORT = {
+    (16, "float32"): (4, 2, 2), (33, "float32"): (1, 8, 5), (100, "float32"): (4, 8, 4),
+    (128, "float32"): (4, 8, 4), (256, "float32"): (4, 16, 4), (333, "float32"): (1, 16, 21),
+    (511, "float32"): (1, 64, 8), (512, "float32"): (4, 32, 4), (256, "float16"): (8, 16, 2),
+    (333, "float16"): (1, 16, 21), (128, "float64"): (2, 32, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("extent", "dtype"), SHORT)
+def test_short_rows_are_held_by_few_threads(extent, dtype):
+    x = elements((9, extent), dtype, "softmax")
+    x[1, 5], x[2, 7:], x[3, 2], x[8] = np.inf, -np.inf, np.nan, -np.inf
+    for name in NAMES:
+        found, [result] = fold_in_sim([x], [name], 1, seed=3)
+        agree(name, result, x, 1)
+        (made,) = planner._plans.values()
+        planner._plans.clear()
+        gpu = made.layout.gpu
+        assert (found, gpu.is_held) == ("whole_row_elements", True)
+        assert (gpu.lanes, gpu.team, gpu.steps) == SHORT[extent, dtype]
+
+
+@pytest.mark.parametrize("extent", [32, 128, 200])
+@pytest.mark.parametrize("name", ["logsumexp", "var"])
+def test_short_rows_of_dear_states(name, extent):
+    x = elements((9, extent), "float32", name)
+    found, [result] = fold_in_sim([x], [name], 1, seed=3)
+    fold_support.agree(name, result, fold_support.expected(name, x, 1), x, 1)
+    (made,) = planner._plans.values()
+    gpu = made.layout.gpu
+    assert (found, gpu.team) == ("whole_row", {32: 4, 128: 4, 200: 8}[extent])
 
 
 LAYOUTS = {

@@ -17,6 +17,7 @@ from axisfold.passes.align_accesses import align_accesses
 from axisfold.passes.apply_pragmas import apply_pragmas
 from axisfold.passes.expand_all_reduce import expand_all_reduce
 from axisfold.passes.fast_division import fast_division
+from axisfold.passes.free_registers import free_registers
 from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.launch_threads import launch_threads
 from axisfold.passes.leave_unrolled import leave_unrolled
@@ -68,6 +69,8 @@ THREADS: Final[tuple[Pass, ...]] = (
     hoist_allocations,
     # While all-reduces are single steps, and an index is still one function of thread and loops.
     place_barriers,
+    # While what is one stage of a row's stands under one guard.
+    free_registers,
     # From here as for a CPU: the interior of a thread's loop, its lanes, their addresses.
     partition_loops,
     vectorize_loops,

@@ -9,19 +9,21 @@ in short rows and narrow columns, whose rules say so.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from dataclasses import replace
+from typing import Final
 
 from axisfold.dtypes import FLOAT32
 from axisfold.plan.canonical import Problem
+from axisfold.plan.gpu_class import UNROLL as UNROLL
+from axisfold.plan.gpu_class import Form
+from axisfold.plan.gpu_class import GpuClass as GpuClass
 from axisfold.plan.lanes import Inputs, divides, lanes_of, most_lanes
 from axisfold.plan.merging import is_dear
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
 
-# Threads of a block, and loads of a thread that are under way at once.
+# Threads of a block.
 BLOCK: Final = 256
-UNROLL: Final = 4
 # Where a block takes so many turns of them, a thread has more loads under way.
 MOST_LOADS: Final = 8
 TURNS: Final = 2
@@ -48,6 +50,11 @@ ROWS_BYTES: Final = 80
 # Loads of a thread, and their elements, that it holds while it passes over a row several times.
 HELD: Final = 8
 HELD_ELEMENTS: Final = 32
+# Elements of a thread that also computes those of the result, in loads of several or of one, and
+# threads that are neighbours at least.
+SPREAD_ELEMENTS: Final = 16
+SINGLE_ELEMENTS: Final = 24
+LEAST_TEAM: Final = 4
 # Longer rows that a block of so many threads, or a cluster of them, holds are compiled for their
 # length, a multiple of this.
 LONG_TEAM: Final = 512
@@ -67,63 +74,6 @@ NARROW: Final = 1024
 FULL_TILES: Final = 0.9
 # Folds of columns up to this length are not shared by threads.
 FEW_ROWS: Final = 16
-
-Form = Literal[
-    "row", "row_split", "short_row", "column", "column_split", "thread_column",
-    "narrow", "narrow_split", "tiled_row", "tiled_row_split", "tiled_column", "tiled_column_split",
-    "ordered", "ordered_split", "whole_row",
-]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class GpuClass:
-    """What a kernel for GPUs is compiled for beside the kinds of its axes.
-
-    Attributes
-    ----------
-    form
-        Which rule takes it.
-    lanes
-        Elements of one load, side by side on the innermost axis.
-    team
-        Threads of a block that fold one element of the result together.
-    parts
-        Blocks that share one fold.
-    steps
-        Loads of a thread that are under way at once.
-    fixed
-        Constant extents of the last axes, 0 for those that are arguments.
-    rows
-        Rows that a team takes at once.
-    cluster
-        Blocks of a cluster, among which the threads of the team are shared out.
-    """
-
-    form: Form
-    lanes: int = 1
-    team: int = 1
-    parts: int = 1
-    steps: int = UNROLL
-    fixed: tuple[int, ...] = ()
-    rows: int = 1
-    cluster: int = 1
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether a load goes on from one row to the next."""
-        return self.form in ("narrow", "narrow_split")
-
-    @property
-    def is_held(self) -> bool:
-        """Whether the team of a row holds it in registers, which it reads once."""
-        is_one_axis = len(self.fixed) == (2 if self.lanes > 1 else 1)
-        return self.form == "whole_row" and self.rows == 1 and is_one_axis and all(self.fixed)
-
-    @property
-    def axis_lanes(self) -> int:
-        """Extent of the axis that the lanes of a load make; 1 for no such axis."""
-        return 1 if self.is_narrow else self.lanes
-
 
 TILED: Final[dict[Form, Form]] = {
     "row": "tiled_row", "short_row": "tiled_row", "row_split": "tiled_row_split",
@@ -191,7 +141,9 @@ def _with_few_merges(tiled: GpuClass, problem: Problem, inputs: Inputs, target: 
     outputs = math.prod(a.extent for a in problem.kept)
     folded = math.prod(a.extent for a in problem.reduced)
     if folded <= SHORT_ROW:
-        return _whole(tiled, folded // tiled.lanes, inputs)
+        units = folded // tiled.lanes
+        row = _whole(tiled, units, inputs)
+        return _few_threads(row, units, inputs, HELD_ELEMENTS) if row.lanes > 1 else row
     if (held := _long_row(tiled, problem, BLOCK, 1)) is not None:
         return held
     team = min(tiled.team, WARP)
@@ -266,7 +218,12 @@ def _spread_row(problem: Problem, row: GpuClass, inputs: Inputs, target: Target)
         return row
     folded = math.prod(a.extent for a in problem.reduced)
     if folded <= SHORT_ROW:
-        return _whole(row, folded // row.lanes, inputs)
+        units = folded // row.lanes
+        row = _whole(row, units, inputs)
+        if row.lanes > 1:
+            return _few_threads(row, units, inputs, SPREAD_ELEMENTS)
+        few = _few_threads(row, units, inputs, SINGLE_ELEMENTS)
+        return few if few.team < WARP else row
     if (held := _long_row(row, problem, LONG_TEAM, target.max_cluster)) is not None:
         return held
     # Longer rows are read again from the second-level cache: fewer blocks at once, of more threads.
@@ -303,6 +260,19 @@ def _whole(row: GpuClass, units: int, inputs: Inputs) -> GpuClass:
     if is_single and team == WARP and units > HELD * team:
         team *= 2  # one row for each block, so that no load waits for a guard
     return replace(row, form="whole_row", team=team, steps=max(-(-units // team), 1))
+
+
+def _few_threads(row: GpuClass, units: int, inputs: Inputs, elements: int) -> GpuClass:
+    """Return the class of short rows with so many elements for a thread: fewer exchange states.
+
+    Some threads stay side by side, more where a load is one element, but each has two loads.
+    """
+    least = min(LEAST_TEAM if row.lanes > 1 else 2 * LEAST_TEAM, max(units // 2, 1))
+    team = max(_power_up(-(-units // max(elements // row.lanes, 1))), least)
+    team = 1 << team.bit_length() - 1
+    if team >= row.team or max(inputs.itemsizes) > FLOAT32.itemsize:
+        return row
+    return replace(row, team=team, steps=-(-units // team))
 
 
 def _column(problem: Problem, lanes: int, folded: int, wave: int) -> GpuClass:

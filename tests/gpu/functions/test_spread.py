@@ -30,7 +30,8 @@ def test_every_shape(name, axis):
 
 
 # Teams of a few threads, of a warp, of several, and rows that only a cache holds.
-WHOLE = [(3000, n) for n in (4, 100, 1000, 4096)] + [(600, n) for n in (4100, 32768, 32769)]
+WHOLE = [(3001, n) for n in (4, 33, 100, 128, 256, 333, 511, 512, 1000, 4096)]
+WHOLE += [(600, n) for n in (4100, 32768, 32769)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
