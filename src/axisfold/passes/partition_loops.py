@@ -113,6 +113,8 @@ class _Partition(StmtRewriter):
 
         Each round would have a branch of its own, and its loads would wait for the round before.
         """
+        if launch.tags[:1] != ("blockIdx.x",):
+            return launch
         inside = self.bounds
         for var, extent in zip(launch.vars, launch.extents, strict=True):
             inside = inside.extended(var, build.const(0, var.dtype), extent)
@@ -120,7 +122,7 @@ class _Partition(StmtRewriter):
         guards = [g for g in found if _in_unrolled(g) and not _is_split_inside(g)]
         block = launch.vars[0]
         edges = {c: r.first for c, r in _reaches(block, guards).items() if r.first is not None}
-        if not edges or launch.tags[0] != "blockIdx.x":
+        if not edges:
             return launch
         first = functools.reduce(build.minimum, dict.fromkeys(edges.values()))
         self.rolled = frozenset(v for g in guards for v in g.unrolled if uses(g.condition, {v}))
