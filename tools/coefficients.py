@@ -110,7 +110,11 @@ def coefficients(
     half = Decimal("0.5")
     polynomials = {
         "exp": interpolated(
-            lambda k: 1 / Decimal(math.factorial(k + 2)), -ln2 / 2, ln2 / 2, exp_degree - 2
+            # Its product with r**2 is added to 1 + r, and below 0 that counts most at the end.
+            lambda k: 1 / Decimal(math.factorial(k + 2)),
+            -ln2 / 2 * Decimal("1.1"),
+            ln2 / 2,
+            exp_degree - 2,
         ),
         "expm1": interpolated(
             lambda k: 1 / Decimal(math.factorial(k + 3)), -ln2 / 2, ln2 / 2, expm1_degree - 3

@@ -14,6 +14,7 @@ from axisfold import te
 from axisfold.api.catalog import CATALOG
 from axisfold.api.check import kernels as check_kernels
 from axisfold.api.check.kernels import Plans
+from axisfold.dtypes import parse
 from axisfold.errors import ArgumentError, LawError, MissingDependencyError
 
 
@@ -133,10 +134,17 @@ def test_the_catalogue_keeps_the_laws(number, name):
     report = af.check_reducer(name, dtype, examples=6, kernels=False)
     assert {law.dtypes for law in report.laws} == {dtype}
     reducer = CATALOG[name].make()
+    forms = {field: reducer.form(field, parse(dtype)) for field in reducer.state}
     facts = reducer.facts & {"exact", "idempotent"} | (
-        {"absorbing"} if reducer.absorbing else set()
+        {"absorbing"} if reducer.absorbing_parts(forms) else set()
     )
     assert {law.name for law in report.laws} >= {"identity", "associativity", *facts}
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_extremes_of_truth_values_absorb(name):
+    laws = {law.name for law in af.check_reducer(name, "bool", examples=6, kernels=False).laws}
+    assert "absorbing" in laws
 
 
 DOT = make("dot", lift=lambda x, y, index: x * y * (index % 3))

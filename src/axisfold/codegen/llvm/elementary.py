@@ -77,10 +77,11 @@ def _reduced(f: Lanes, x: str, shifted: str) -> tuple[str, str, str, str]:
 
 
 def _exp_nonpositive(f: Lanes, x: str) -> str:
-    """e**x as :func:`_exp` has it, 2**lift · 2**n · (2**-lift + 2**-lift (high + small)).
+    """e**x = 2**lift · 2**n · (2**-lift + 2**-lift (r + r² P(r))), with n and r of :func:`_exp`.
 
     For x <= 0, and so n <= 0, n + lift is the exponent of a normal number, and the one product with
-    it rounds subnormal results.
+    it rounds subnormal results.  r and the inner sum are rounded, each by 1/4 of the last place
+    where e**r < 1, and the outer sum by 1/2: that leaves the polynomial next to nothing.
     """
     c = _COEFFICIENTS[f.dtype.bits]
     x = f.clamped(x, _REACH[f.dtype.bits][0])
@@ -114,10 +115,9 @@ def _lifted(f: Lanes, x: str) -> tuple[str, str]:
 def _raised(f: Lanes, shifted: str, n: str, high: str) -> str:
     """Append e**(n · ln 2 + r), for the part of r that n times the high part of ln 2 leaves."""
     c = _COEFFICIENTS[f.dtype.bits]
-    low = f.mul(n, f.const(-c.ln2[1]))
-    r = f.add(high, low)
+    r = f.muladd(n, f.const(-c.ln2[1]), high)
     square = f.mul(r, r)
-    part = f.add(high, f.muladd(f.by_pairs(r, square, c.exp), square, low))
+    part = f.muladd(f.by_pairs(r, square, c.exp), square, r)
     unit = f.const(2.0 ** -_LIFT[f.dtype.bits])
     power = f.of_bits(f.integer("shl", f.bits(shifted), f.mantissa_bits))
     return f.mul(f.muladd(part, unit, unit), power)
