@@ -249,6 +249,14 @@ def test_narrow_sums_hold_runs_of_any_length(plans, monkeypatch, name, x, run):
     launches.forget()
 
 
+def test_places_of_bytes_fit_runs_of_any_length(plans, monkeypatch):
+    monkeypatch.setattr(planner, "_plans", {})
+    monkeypatch.setattr(planner, "tuned_rule", lambda r, *_: r.with_values({"tile_rows": 1 << 16}))
+    assert axisfold.argmax((np.arange(LONG) == 50_000).astype("uint8")) == 50_000
+    assert [p.rule.name for p in plans] == ["single_pass_row"]
+    launches.forget()
+
+
 def _product(x, y):
     return axisfold.te.cast("float64", x) * axisfold.te.cast("float64", y)
 
