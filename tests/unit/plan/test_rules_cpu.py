@@ -181,6 +181,7 @@ CASES = [
     ("nanargmin", with_nans(9, 5001), 1, "tiled_rows"),
     ("nanargmax", np.where(numbers(3, 999) > -1, np.nan, -1), 1, "tiled_rows"),
     ("nanargmin", with_nans(101, 77), 0, "tiled_column"),
+    ("nanmax", np.arange(70_001) == 70_000, None, "stopping_row"),
     ("argmax", np.asfortranarray(ties(3, 77, 5)), None, "tiled_long_row"),
     ("argmax", ties(501, 33), 0, "tiled_column"),
     ("argmin", with_nans(101, 5001), 0, "tiled_column"),
