@@ -81,6 +81,7 @@ def measure(
     best = dict.fromkeys(rivals, float("inf"))
     for _ in range(repeats):
         if sweep is not None:
+            time.sleep(PAUSE)
             sweep.round()
         for name, rival in rivals.items():
             time.sleep(PAUSE)
