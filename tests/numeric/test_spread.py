@@ -299,6 +299,7 @@ def test_reducers_with_spread(dtype, axis):
     [
         ((41, 2051), 0, "column_then_elements"),
         ((7, 2051), 0, "shallow_column_elements"),
+        ((5, 1, 301), 1, "shallow_column_elements"),
         ((3, 41, 70), 1, "column_elements"),
         ((600, 70), 0, "column_then_elements"),
         ((50_000, 70), 0, "column_parts_then_elements"),

@@ -28,6 +28,7 @@ from axisfold.plan.compose import LayoutClass
 from axisfold.plan.lanes import Inputs, with_lanes
 from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import (
+    FEW_ROWS,
     FLAT,
     cpu_sizes,
     cpu_stores,
@@ -191,10 +192,10 @@ def _on_host(
         streams = with_streams(problem) if kind == "reduced" and is_plain else None
         if streams is not None:
             (problem, rest), sizes = streams, (sizes[0], stream_outputs(problem))
-        if sizes[0] == "shallow" or (width and kind == "reduced"):
+        if sizes[0] in FEW_ROWS or (width and kind == "reduced"):
             stores = cpu_stores(problem, read, max(r.dtype.itemsize for r in traced.results))
-        if stores and sizes[0] == "shallow" and problem.reduced[-1].extent <= FLAT:
-            sizes = ("shallow", "wide")
+        if stores and sizes[0] in FEW_ROWS and problem.reduced[-1].extent <= FLAT:
+            sizes = (sizes[0], "wide")
     elif traced.holding is not None and kind == "reduced" and sizes[0] == "row":
         stores = spread_stores(problem, max(r.dtype.itemsize for r in traced.results))
     ranks = len(problem.kept), len(problem.reduced)

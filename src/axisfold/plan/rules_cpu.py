@@ -14,6 +14,7 @@ from axisfold.plan import rules_cpu_rows as rows
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rule import Rule
 from axisfold.plan.schedules_cpu import STREAMS, share
+from axisfold.plan.sizes_cpu import FEW_ROWS
 from axisfold.schedule.schedule import Schedule
 from axisfold.target import Target
 from axisfold.tensor.trace import Traced
@@ -270,7 +271,9 @@ RULES: Final = (
     ),
     Rule(
         "narrow_column",
-        lambda c, t: _is_column(c, t) and _is_narrow(t) and c.outputs != "thin",
+        lambda c, t: (
+            _is_column(c, t) and _is_narrow(t) and c.outputs != "thin" and c.run != "single"
+        ),
         "the kept axis is contiguous and sums of a few rows fit a narrower dtype: a vector holds "
         "more columns, and is widened once for each tile",
         columns.tiled_column,
@@ -281,6 +284,7 @@ RULES: Final = (
         lambda c, t: (
             _is_column(c, t)
             and c.outputs != "thin"
+            and c.run != "single"
             and (len(t.tile_passes) > 1 or (_has_tiles(t) and c.run == "shallow"))
         ),
         "the kept axis is contiguous and the reducer has a form for short runs, of several passes: "
@@ -301,7 +305,9 @@ RULES: Final = (
     ),
     Rule(
         "tiled_column",
-        lambda c, t: _is_column(c, t) and _has_tiles(t) and c.outputs != "thin",
+        lambda c, t: (
+            _is_column(c, t) and _has_tiles(t) and c.outputs != "thin" and c.run != "single"
+        ),
         "the kept axis is contiguous and the reducer has a form for short runs: plain vector "
         "reductions fold rows into a tile of columns, which stays in cache",
         columns.tiled_column,
@@ -310,7 +316,7 @@ RULES: Final = (
     ),
     Rule(
         "shallow_column",
-        lambda c, t: _is_column(c, t) and c.run == "shallow",
+        lambda c, t: _is_column(c, t) and c.run in FEW_ROWS,
         "the kept axis is contiguous and few rows are folded: the states of a few vectors of "
         "columns stay in registers; threads share the columns",
         columns.shallow_column,

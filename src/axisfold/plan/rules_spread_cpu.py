@@ -24,6 +24,7 @@ from axisfold.plan.schedules_cpu import (
     share,
     write_results,
 )
+from axisfold.plan.sizes_cpu import FEW_ROWS
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -186,7 +187,7 @@ def _has_full_lanes(layout: LayoutClass) -> bool:
 
 def _are_near(layout: LayoutClass) -> bool:
     """Return whether elements are in cache after their fold: those of many rows are not."""
-    return layout.inner_kind == "reduced" or layout.run == "shallow" or layout.kept > 1
+    return layout.inner_kind == "reduced" or layout.run in FEW_ROWS or layout.kept > 1
 
 
 _AT_EACH: Final = {

@@ -22,6 +22,8 @@ APART: Final = 1 << 16
 FEWEST_BLOCKS: Final = 16
 # Up to here rows are folded by a short loop around each vector of columns.
 SHALLOW: Final = 16
+# The names of such runs: of one row, whose elements are states already, and of more.
+FEW_ROWS: Final = ("single", "shallow")
 # Up to here memory is asked for ahead, where results are large: as many bytes are written as read.
 FLAT: Final = 4
 # With at least this many rows, parts of the rows are worth a fold of their own.
@@ -57,6 +59,8 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
     if kind == "reduced":
         return ("long" if last >= LONG_ROW else "row"), ""
     *others, inner = problem.kept
+    if all(a.extent == 1 for a in problem.reduced):
+        return "single", ""
     if last <= SHALLOW:
         return "shallow", ""
     tiles = math.prod(a.extent for a in others) * math.ceil(inner.extent / TILE)
