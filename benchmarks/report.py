@@ -125,8 +125,9 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 _ABOUT: Final = (
     "Each library folds the same arrays in one process, in turn, and its best time of all rounds "
     "counts. The limit is a sweep that only reads the same bytes with as many threads, in the way "
-    "that is the fastest of four in a trial, timed in every round as each library is. Results that are not right to a few units in the last place of the elements' "
-    "dtype are marked. This page is written by the command below."
+    "that is the fastest of four in a trial, timed in every round as each library is. Results "
+    "that are not right to a few units in the last place of the elements' dtype are marked. "
+    "This page is written by the command below."
 )
 
 
