@@ -109,6 +109,17 @@ def test_whole_rows(name, shape):
         agree(name, result, expected(name, x, 1), x, 1)
 
 
+def test_threads_fold_what_they_hold_in_its_own_precision():
+    x = elements((3, 2048), "float32", "logsumexp")
+    x[1, 7], x[2, :2000] = np.nan, -np.inf
+    found, [result] = fold_in_sim([x], ["logsumexp"], 1, seed=2)
+    agree("logsumexp", result, expected("logsumexp", x, 1), x, 1)
+    (made,) = planner._plans.values()
+    assert found == "whole_row"
+    own = [part for part in made.graph.tile_parts if part is not None]
+    assert [[str(t.dtype) for t in part.op.outputs] for part in own] == [["int32", "float32"]]
+
+
 @pytest.mark.parametrize("layout", ["steps", "transposed"])
 def test_first_matches_in_any_order_of_memory(layout):
     x = LAYOUTS[layout](np.round(elements((4, 6, 19), "float32", "argmax") / 4))

@@ -66,6 +66,7 @@ def test_long_rows_are_held_by_blocks_and_clusters(extent, dtype, team, cluster,
         gpu = made.layout.gpu
         assert (found, gpu.is_held) == ("whole_row_elements", extent % 128 == 0)
         assert not gpu.is_held or (gpu.team, gpu.cluster) == (team, cluster)
+        assert _sums_own(made) == (gpu.is_held and _has_wide_sums(name, dtype))
 
 
 # Length and type -> lanes of a load, threads and loads of each; rows end within a block.
@@ -89,6 +90,31 @@ def test_short_rows_are_held_by_few_threads(extent, dtype):
         gpu = made.layout.gpu
         assert (found, gpu.is_held) == ("whole_row_elements", True)
         assert (gpu.lanes, gpu.team, gpu.steps) == SHORT[extent, dtype]
+        assert _sums_own(made) == (gpu.steps <= sizes_gpu.SHORT_SUM and _has_wide_sums(name, dtype))
+
+
+def _has_wide_sums(name, dtype):
+    """Return whether sums of float32 are float64; of 16 bits those of softmax are not."""
+    return dtype == "float32" or (name, dtype) == ("log_softmax", "float16")
+
+
+def _sums_own(made):
+    """Return whether each thread sums what it holds of a row in float32."""
+    own = [part for part in made.graph.tile_parts if part is not None]
+    return any(t.dtype == "float32" for part in own for t in part.op.outputs)
+
+
+def test_own_sums_are_off_by_no_more_than_their_results():
+    """Many small terms beside one large: each float32 sum of a thread has eight terms at most."""
+    x = np.zeros((2, 4096), "float32")
+    x[:, ::97], x[1, 1::2] = -16, np.linspace(-24, 0, 2048, dtype="float32")
+    found, [result] = fold_in_sim([x], ["softmax"], 1, seed=3)
+    (made,) = planner._plans.values()
+    assert found == "whole_row_elements"
+    assert _sums_own(made)
+    wide = np.exp(x.astype("f8") - x.max(axis=1, keepdims=True))
+    want = wide / wide.sum(axis=1, keepdims=True)
+    assert np.abs(result / want - 1).max() < 5 * np.finfo("f4").eps
 
 
 @pytest.mark.parametrize("extent", [32, 128, 200])

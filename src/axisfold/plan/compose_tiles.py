@@ -29,15 +29,7 @@ class _Units:
     @property
     def count(self) -> Expr:
         """Number of units."""
-        return self.product(self.extents)
-
-    @staticmethod
-    def product(extents: Sequence[Expr]) -> Expr:
-        """Return the number of elements of some axes."""
-        total: Expr = build.const(1, INT64)
-        for extent in extents:
-            total = total * extent
-        return total
+        return product(self.extents)
 
     @property
     def turns(self) -> Expr:
@@ -59,10 +51,18 @@ class _Units:
 
     def coordinates(self, unit: Expr) -> list[Expr]:
         """Return where a unit lies on the folded axes."""
-        return _coordinates(unit, self.extents)
+        return coordinates(unit, self.extents)
 
 
-def _coordinates(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
+def product(extents: Sequence[Expr]) -> Expr:
+    """Return the number of elements of some axes."""
+    total: Expr = build.const(1, INT64)
+    for extent in extents:
+        total = total * extent
+    return total
+
+
+def coordinates(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
     """Return where a flat position lies on some axes."""
     found: list[Expr] = []
     for extent in reversed(extents[1:]):
@@ -71,7 +71,8 @@ def _coordinates(flat: Expr, extents: Sequence[Expr]) -> list[Expr]:
     return [flat, *found]
 
 
-def _gpu(composer: Composer) -> GpuClass:
+def gpu_of(composer: Composer) -> GpuClass:
+    """Return what the layout class tells a GPU."""
     assert composer.layout.gpu is not None  # noqa: S101  (rules for GPUs only ask)
     return composer.layout.gpu
 
@@ -82,11 +83,11 @@ def tile_graph(composer: Composer) -> Graph:
     The reducer's ``tile`` says how the state of a tile follows by short reductions over it, which
     read its elements again: the compiler keeps them in registers.  Threads merge whole states.
     """
-    composer = _with_passes(composer, lambda p: in_float32(shortened(p)))
+    composer = with_passes(composer, lambda p: in_float32(shortened(p)))
     layout = composer.layout
     folds_lanes = layout.lanes > 1 and layout.inner_kind == "reduced"
     extents = composer.reduced_extents[:-1] if folds_lanes else composer.reduced_extents
-    units = _Units(tuple(extents), _gpu(composer))
+    units = _Units(tuple(extents), gpu_of(composer))
     lanes = layout.lanes if folds_lanes else 1
     inputs, index = composer.inputs(), composer.index_strides()
     tiles = _passes(composer, units, inputs, index, lanes)
@@ -94,122 +95,14 @@ def tile_graph(composer: Composer) -> Graph:
     return composer.finished(inputs, index, state, tiles)
 
 
-def _with_passes(composer: Composer, change: Callable[[TilePass], TilePass]) -> Composer:
+def with_passes(composer: Composer, change: Callable[[TilePass], TilePass]) -> Composer:
     """Return the composer with changed passes, as few as can be: none of them sums apart."""
     traced = composer.traced
     passes = fused([replace(change(p), narrow=None) for p in traced.tile_passes])
     return Composer(replace(traced, tile_passes=passes), composer.layout)
 
 
-def whole_graph(composer: Composer) -> Graph:
-    """Return the computation where the tile is a whole fold: its passes read all elements again.
-
-    That is for folds that registers or caches hold; no states are merged.
-    """
-    composer = _with_passes(composer, lambda p: p)
-    traced = composer.traced
-    inputs, index = composer.inputs(), composer.index_strides()
-    is_held = _gpu(composer).is_held and all(len(parts) == 1 for parts in traced.elements)
-    held = [[_held(composer, t) for t in parts] for parts in inputs if is_held]
-    source: Elements = held or inputs
-    made: list[tuple[Tensor, ...]] = []
-    for number, tile_pass in enumerate(traced.tile_passes):
-        kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
-        folded = [_axis(f"k{n}", e, "reduce") for n, e in enumerate(composer.reduced_extents)]
-        fold = _Whole(composer, [a.var for a in kept])
-        at = [a.var for a in folded]
-        mapping = composer.elements(source, [*fold.kept, *at], index)
-        mapping.update(fold.known(inputs, made, index))
-        mapping[traced.run.place] = build.cast(INT32, fold.flat(at))
-        body = make_reduce(
-            tile_pass.combiner,
-            [substitute(e, mapping) for e in tile_pass.sources],
-            folded,
-            absorb=[substitute(e, mapping) for e in tile_pass.absorb],
-        )
-        made.append(make_compute(f"tile{number}", tuple(kept), body).outputs)
-    kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
-    whole = _Whole(composer, [a.var for a in kept])
-    mapping = whole.known(inputs, made, index)
-    for variable, _ in traced.tile_heads:  # no loop is around: an empty fold has no first element
-        nothing = build.const(0, variable.dtype)
-        mapping[variable] = build.if_then_else(whole.count > 0, mapping[variable], nothing)
-    values = [substitute(e, mapping) for e in traced.tile_state]
-    state = make_compute("state", tuple(kept), values)
-    graph = composer.finished(inputs, index, state, made, source=source)
-    return replace(graph, private=tuple(h.tensor for parts in held for h in parts))
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """An input that threads hold: the step, the thread and the lane of an element tell where."""
-
-    tensor: Tensor
-    gpu: GpuClass
-
-    def __getitem__(self, place: tuple[Expr, ...], /) -> Expr:
-        lane = place[-1:] if self.gpu.lanes > 1 else ()
-        *kept, unit = place[: len(place) - len(lane)]
-        team, threads = self.gpu.team, self.gpu.team // self.gpu.cluster
-        dealt = (unit // team, unit % team // threads, unit % threads)
-        element: Expr = self.tensor[(*kept, *dealt, *lane)]
-        return element
-
-
-def held_unit(gpu: GpuClass, step: Expr, block: Expr, thread: Expr) -> Expr:
-    """Return the unit that a thread of a block of the team holds in a step."""
-    unit: Expr = step * gpu.team + (block * (gpu.team // gpu.cluster) + thread)
-    return unit
-
-
-def _held(composer: Composer, tensor: Tensor) -> _Held:
-    """Return the stage in which each thread of a row's team reads its elements."""
-    gpu, kept = _gpu(composer), composer.layout.kept
-    axes = [_axis(f"i{n}", e, "data") for n, e in enumerate(tensor.shape[:kept])]
-    dealt = [("step", gpu.steps), ("block", gpu.cluster), ("thread", gpu.team // gpu.cluster)]
-    dealt += [("lane", gpu.lanes)] * (gpu.lanes > 1)
-    axes += [_axis(n, build.const(e, INT64), "data") for n, e in dealt]
-    step, block, thread, *lane = (a.var for a in axes[kept:])
-    place = (*(a.var for a in axes[:kept]), held_unit(gpu, step, block, thread), *lane)
-    return _Held(make_compute(f"{tensor.name}.held", tuple(axes), [tensor[place]]).output(0), gpu)
-
-
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    """A fold that is one tile."""
-
-    composer: Composer
-    kept: list[Expr]
-
-    @property
-    def count(self) -> Expr:
-        """Number of elements."""
-        return _Units.product(self.composer.reduced_extents)
-
-    def flat(self, at: Sequence[Expr]) -> Expr:
-        """Return the place of an element."""
-        place: Expr = build.const(0, INT64)
-        for axis, extent in zip(at, self.composer.reduced_extents, strict=True):
-            place = place * extent + axis
-        return place
-
-    def at(self, place: Expr) -> list[Expr]:
-        """Return where an element lies on all axes."""
-        return [*self.kept, *_coordinates(place, self.composer.reduced_extents)]
-
-    def known(
-        self,
-        inputs: Elements,
-        tiles: Sequence[tuple[Tensor, ...]],
-        index: Tensor | None,
-    ) -> dict[Var, Expr]:
-        """Return what is known of the fold: its length, its head, the results of first passes."""
-        return _known(self.composer, self.at, self.kept, inputs, tiles, index) | {
-            self.composer.traced.run.count: self.count
-        }
-
-
-def _known(
+def known(
     composer: Composer,
     at: Callable[[Expr], list[Expr]],
     here: Sequence[Expr],
@@ -239,7 +132,8 @@ def _dealt(units: _Units) -> list[tuple[str, Expr]]:
     return [("turn", units.turns), *((n, build.const(e, INT64)) for n, e in constants)]
 
 
-def _axis(name: str, extent: Expr, kind: str) -> Axis:
+def axis_of(name: str, extent: Expr, kind: str) -> Axis:
+    """Return an axis from 0 on."""
     return make_axis(name, build.const(0, INT64), extent, kind)  # type: ignore[arg-type]
 
 
@@ -253,10 +147,10 @@ def _passes(
     """Return a stage for each pass over a tile; later ones read the earlier."""
     traced, made = composer.traced, list[tuple[Tensor, ...]]()
     for number, tile_pass in enumerate(traced.tile_passes):
-        kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
-        dealt = [_axis(n, e, "data") for n, e in _dealt(units)]
+        kept = [axis_of(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
+        dealt = [axis_of(n, e, "data") for n, e in _dealt(units)]
         run = [
-            _axis(n, build.const(e, INT64), "reduce")
+            axis_of(n, build.const(e, INT64), "reduce")
             for n, e in (("step", units.gpu.steps), ("lane", lanes))
         ]
         tile = _Tile(composer, units, [a.var for a in kept], [a.var for a in dealt], lanes)
@@ -303,7 +197,7 @@ class _Tile:
 
         count = self.units.left(self.place) * self.lanes
         here = (*self.kept, *self.place)
-        return _known(self.composer, at, here, inputs, tiles, index) | {
+        return known(self.composer, at, here, inputs, tiles, index) | {
             self.composer.traced.run.count: count
         }
 
@@ -318,8 +212,8 @@ def _merged(
 ) -> ComputeOp:
     """Return the stage that merges the states of tiles."""
     traced = composer.traced
-    kept = [_axis(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
-    dealt = [_axis(n, e, "reduce") for n, e in _dealt(units)]
+    kept = [axis_of(f"i{n}", e, "data") for n, e in enumerate(composer.kept_extents)]
+    dealt = [axis_of(n, e, "reduce") for n, e in _dealt(units)]
     tile = _Tile(composer, units, [a.var for a in kept], [a.var for a in dealt], lanes)
     mapping = tile.known(inputs, tiles, index)
     body = make_reduce(

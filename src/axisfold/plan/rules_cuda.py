@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Final
 
 from axisfold.plan.compose import LayoutClass
-from axisfold.plan.compose_tiles import tile_graph, whole_graph
+from axisfold.plan.compose_tiles import tile_graph
+from axisfold.plan.compose_whole import whole_graph
 from axisfold.plan.rule import Rule, Scheduler
 from axisfold.plan.rules_cuda_columns import column, column_split, thread_column
 from axisfold.plan.rules_cuda_narrow import narrow, narrow_split

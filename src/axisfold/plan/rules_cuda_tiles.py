@@ -7,10 +7,18 @@ from typing import Any
 
 from axisfold.ir import build
 from axisfold.plan.compose import Graph
-from axisfold.plan.compose_tiles import held_unit
+from axisfold.plan.compose_whole import has_tail, held_unit
 from axisfold.plan.rules_cuda_columns import fold_parts, tile_of_columns
 from axisfold.plan.rules_cuda_rows import fold_row
-from axisfold.plan.schedules_gpu import bind, first, fused, join_parts, rows_of_block, split_rows
+from axisfold.plan.schedules_gpu import (
+    bind,
+    bind_team,
+    first,
+    fused,
+    join_parts,
+    rows_of_block,
+    split_rows,
+)
 from axisfold.plan.sizes_gpu import BLOCK
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -43,28 +51,62 @@ def pass_over_rows(s: Schedule, graph: Graph, result: Stage, place: Axis) -> Non
     for tensor in graph.private:
         _hold(s[tensor], graph)
         s[tensor].compute_at(result, place)
-    for tensors in graph.tiles or (graph.state,):
+    own = graph.tile_parts or (None,)
+    for tensors, parts in zip(graph.tiles or (graph.state,), own, strict=True):
+        if parts is not None:
+            _fold_own(s[parts], graph)
+            s[parts].compute_at(result, place)
         s[first(tensors)].compute_at(result, place)
         s[first(tensors)].set_scope("local")
-        fold_row(s, graph, tensors, graph.gpu.team, graph.gpu.steps)
+        if parts is None:
+            fold_row(s, graph, tensors, graph.gpu.team, graph.gpu.steps)
+        else:
+            _fold_team(s, graph, tensors)
 
 
 def _hold(stage: Stage, graph: Graph) -> None:
     """Let each thread of a row's team read its elements into registers, all loads at once."""
     gpu = graph.gpu
     step, block, thread, *lane = stage.op.axis[_kept(graph) :]
+    _deal(stage, graph, block, thread, step, lane)
+    if has_tail(gpu):
+        unit = held_unit(gpu, step.var, block.var, thread.var)
+        stage.set_store_predicate(build.likely(unit < gpu.fixed[0]))
+
+
+def _fold_own(stage: Stage, graph: Graph) -> None:
+    """Let each thread of a row's team fold what it holds, each lane of a load by itself."""
+    block, thread, *lane = stage.op.axis[_kept(graph) :]
+    _deal(stage, graph, block, thread, stage.op.reduce_axis[0], lane)
+
+
+def _deal(
+    stage: Stage, graph: Graph, block: Axis, thread: Axis, step: Axis, lane: list[Axis]
+) -> None:
     stage.set_scope("local")
     stage.reorder(block, thread, step, *lane)
-    if gpu.cluster > 1:
+    if graph.gpu.cluster > 1:
         bind(stage, block, "clusterCtaIdx.x")
-    if gpu.team > 1:
+    if graph.gpu.team > 1:
         bind(stage, thread, "threadIdx.x")
     stage.unroll(step)
     if lane:
         stage.vectorize(lane[0])
-    if gpu.steps * gpu.team > (units := gpu.fixed[0]):
-        unit = held_unit(gpu, step.var, block.var, thread.var)
-        stage.set_store_predicate(build.likely(unit < units))
+
+
+def _fold_team(s: Schedule, graph: Graph, tensors: Any) -> None:
+    """Fold what the threads of a row's team have folded, first the lanes of each."""
+    stage = s[first(tensors)]
+    block, thread, *lane = stage.op.reduce_axis
+    team = fused(stage, [block, thread])
+    if not lane:
+        if graph.gpu.team > 1:
+            bind_team(stage, team, graph.gpu)
+        return
+    lanes = s[first(s.rfactor(tensors, team))]
+    at = bind_team(stage, stage.op.reduce_axis[0], graph.gpu)
+    lanes.compute_at(stage, at)
+    lanes.unroll(lanes.op.reduce_axis[0])
 
 
 def _kept(graph: Graph) -> int:
