@@ -39,7 +39,7 @@ NARROW_TILE_ROWS: Final = 128
 LONGEST: Final = 16
 
 # What axisfold.tune() tries; the defaults are those of the schedules.
-_CHUNKS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17)
+_CHUNKS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18)
 _RUNS: Final = (256, 512, 1024, 2048, 4096, 8192)
 _LONG_RUNS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16)
 _CHUNK_ROWS: Final = (8, 32, 128)
@@ -69,7 +69,7 @@ def _keeps_first(layout: LayoutClass, traced: Traced) -> bool:
 def _short_runs(composer: Composer) -> Graph:
     """Return the computation by runs of some KiB, after each of which a fold may end."""
     width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
-    if composer.layout.run != "long":
+    if not is_long(composer.layout):
         return composer.tiled_graph(max(RUN // width, 1))
     # Whole vectors, and places that are no multiple of 4 KiB apart: these share a set of the cache.
     vectors = max(STREAM_BYTES // width // LANES, 1) + 1
@@ -88,6 +88,11 @@ def _is_counted(traced: Traced) -> bool:
     """Return whether all sums are of truth values: bytes hold those of a short run."""
     forms = [p.narrow for p in traced.tile_passes]
     return bool(forms) and all(n is not None and n.dtype.bits == BYTE for n in forms)
+
+
+def is_long(layout: LayoutClass) -> bool:
+    """Return whether rows are so long that threads share the elements of one."""
+    return layout.run in ("long", "huge")
 
 
 def sums_are_wide(traced: Traced) -> bool:
@@ -121,7 +126,7 @@ RULES: Final = (
     ),
     Rule(
         "stopping_row",
-        lambda c, t: _is_row(c, t) and _ends_early(t) and (c.run == "long" or c.kept == 0),
+        lambda c, t: _is_row(c, t) and _ends_early(t) and (is_long(c) or c.kept == 0),
         "the folded axis is contiguous and the reducer has a state that no element changes: a loop "
         "over runs ends when it is reached, in all parts that threads share",
         rows.stopping_row,
@@ -148,9 +153,7 @@ RULES: Final = (
     Rule(
         "narrow_row",
         lambda c, t: (
-            _is_row(c, t)
-            and _is_narrow(t)
-            and (c.run == "long" or (c.kept == 0 and _is_counted(t)))
+            _is_row(c, t) and _is_narrow(t) and (is_long(c) or (c.kept == 0 and _is_counted(t)))
         ),
         "the folded axis is contiguous and sums of short runs fit a narrower dtype: a vector holds "
         "more of them, and is widened once for each run",
@@ -160,9 +163,7 @@ RULES: Final = (
     ),
     Rule(
         "single_pass_row",
-        lambda c, t: (
-            _is_row(c, t) and len(t.tile_passes) == 1 and sums_are_wide(t) and c.run == "long"
-        ),
+        lambda c, t: _is_row(c, t) and len(t.tile_passes) == 1 and sums_are_wide(t) and is_long(c),
         "the folded axis is contiguous and the reducer has a form of one pass for short runs: "
         "each run is read in several places at once",
         rows.tiled_row,
@@ -176,7 +177,7 @@ RULES: Final = (
             and len(t.tile_passes) > 1
             and sums_are_wide(t)
             and c.kept > 0
-            and c.run != "long"
+            and not is_long(c)
         ),
         "the folded axis is contiguous and the reducer has a form for short runs, of several "
         "passes: the first reads a run, the others have it in the first-level cache and ask for "
@@ -193,7 +194,7 @@ RULES: Final = (
             and sums_are_wide(t)
             and not _is_narrow(t)
             and c.kept > 0
-            and c.run != "long"
+            and not is_long(c)
         ),
         "the folded axis is contiguous and the reducer has a form for short runs, which lose "
         "nothing: runs of a few rows are read at a time, each a stream of its own",
@@ -221,7 +222,7 @@ RULES: Final = (
     ),
     Rule(
         "long_row",
-        lambda c, t: _is_row(c, t) and c.run == "long",
+        lambda c, t: _is_row(c, t) and is_long(c),
         "a long contiguous run is folded: threads share chunks of it, and a chunk is read in "
         "several places at once, because one stream of loads does not reach the speed of memory",
         rows.long_row,

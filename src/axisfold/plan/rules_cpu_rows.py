@@ -25,6 +25,11 @@ from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
 
 CHUNK: Final = 1 << 15
+# Bytes of a chunk of a huge row, after each of which states are merged; the last chunk, which is
+# not whole, is read by guarded loops.
+CHUNK_BYTES: Final = 1 << 18
+# Places of a long row, each for whole lines of a cache.
+LONG_STREAMS: Final = 4
 CHUNK_ROWS: Final = 32
 # Runs of a part whose fold may end early: the first part is folded before threads start.
 STOP_ROWS: Final = 4
@@ -74,17 +79,21 @@ def long_row(
     traced: Traced,
     target: Target,
     *,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     streams: int | None = None,
 ) -> None:
     """Chunks of the last folded axis, each read by several streams at once."""
     result, state = s[graph.results[0]], s[graph.state[0]]
+    assert graph.layout is not None  # noqa: S101  (the composer says it)
+    if chunk is None:
+        widest = max(t.dtype.itemsize for parts in graph.inputs for t in parts)
+        chunk = CHUNK_BYTES // widest if graph.layout.run == "huge" else CHUNK
     outer, _ = state.split(state.op.reduce_axis[-1], factor=chunk)
     partial: Any = s.rfactor(graph.state, outer, factor_axis=-1)
     state.compute_at(result, share(result, result.op.axis))
     stage = s[first(partial)]
     many = accumulators(traced.combiner, target)
-    places = min(streams_of(graph), many) if streams is None else streams
+    places = min(streams_of(graph), many, LONG_STREAMS) if streams is None else streams
     width = lanes(traced.combiner, target)
     fold_by_lanes(s, partial, stage, None, width, max(many, places), streams=places)
 

@@ -105,7 +105,7 @@ def _holds_row(layout: LayoutClass, traced: Traced) -> bool:
         traced.holding is not None
         and folds.sums_are_wide(traced)
         and layout.inner_kind == "reduced"
-        and layout.run != "long"
+        and not folds.is_long(layout)
         and layout.kept > 0
         and layout.reduced == 1
     )

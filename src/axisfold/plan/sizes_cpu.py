@@ -13,6 +13,8 @@ from axisfold.plan.canonical import Inner, LoopAxis, Problem
 
 # Rows with this many elements are shared by threads, in chunks that several streams read.
 LONG_ROW: Final = 1 << 18
+# The same from so many bytes on: larger chunks, of which the last one may be read slowly.
+HUGE_ROW: Final = 1 << 25
 # Places of memory that rows are read at, where there are at least so many of them, and how far
 # these places are apart: much farther, and they are in each other's way in caches and in memory.
 ROW_STREAMS: Final = 8
@@ -57,7 +59,8 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
     """
     last = problem.reduced[-1].extent
     if kind == "reduced":
-        return ("long" if last >= LONG_ROW else "row"), ""
+        is_huge = last * max(*(abs(s) for s in problem.reduced[-1].strides), 1) >= HUGE_ROW
+        return ("row" if last < LONG_ROW else "huge" if is_huge else "long"), ""
     *others, inner = problem.kept
     if all(a.extent == 1 for a in problem.reduced):
         return "single", ""

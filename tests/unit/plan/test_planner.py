@@ -83,9 +83,9 @@ def test_a_new_size_of_a_known_layout_is_not_compiled(plans):
 
 
 def test_a_layout_has_a_few_size_classes(plans):
-    for n in (5, 5000, 1 << 18, 600_001):
+    for n in (5, 5000, 1 << 18, 600_001, 1 << 22, 4_200_001):
         assert axisfold.sum(np.ones(n)) == n
-    assert [p.rule.name for p in plans] == ["full", "long_row"]
+    assert [p.rule.name for p in plans] == ["full", "long_row", "long_row"]
     plans.clear()
     for rows, columns in ((3, 5000), (16, 1025), (17, 5000), (2047, 1025), (2048, 1025)):
         assert (axisfold.sum(np.ones((rows, columns)), axis=0) == rows).all()

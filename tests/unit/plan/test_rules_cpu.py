@@ -14,8 +14,9 @@ from axisfold.ir import build
 from axisfold.ir.expr import Load
 from axisfold.ir.stmt import Allocate
 from axisfold.ir.walk import post_order
-from axisfold.plan import planner, rules_cpu
+from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.rules_cpu_columns import TILE_AHEAD
+from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, LONG_STREAMS
 from axisfold.plan.schedules_cpu import STREAMS
 from axisfold.plan.script import schedule_source
 
@@ -238,6 +239,24 @@ def test_two_inputs_share_the_places_that_are_read(plans, size):
     assert "nparts=4)" in schedule_source(plan)
     wide = x.astype("float64") * y
     assert abs(found - wide.sum()) <= 1e-6 * np.abs(wide).sum()
+
+
+@pytest.mark.parametrize("size", [1 << 19, LONG, 2 * LONG + 4097])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("sum", "float32"), ("max", "float16"), ("nansum", "float64")]
+)
+def test_huge_rows_have_larger_chunks(plans, monkeypatch, name, dtype, size):
+    monkeypatch.setattr(sizes_cpu, "HUGE_ROW", 1 << 18)
+    x = with_nans(size) if name == "nansum" else numbers(size)
+    x = x.astype(dtype)
+    found = getattr(axisfold, name)(x)
+    (plan,) = plans
+    assert (plan.rule.name, plan.layout.run) == ("long_row", "huge")
+    source = schedule_source(plan)
+    assert f"factor={CHUNK_BYTES // x.itemsize})" in source
+    assert f"nparts={LONG_STREAMS})" in source
+    wanted = getattr(np, name)(x.astype("float64"))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-7 * np.nansum(np.abs(x, dtype="f8")))
 
 
 @pytest.mark.parametrize("run", [1 << 13, 1 << 16])
