@@ -181,7 +181,29 @@ class LoopBuilder:
         of its loop: they are only :meth:`lowered`.
         """
         values = self.bounds[stage].values if indices is None else indices
-        return lambda expr: self.lowered(substitute(expr, values))
+        axes = stage.repeated_axes
+        if not axes:
+            return lambda expr: self.lowered(substitute(expr, values))
+        inside: dict[Var, Expr] = {}
+        places = dict(values)
+        for axis in axes:
+            within = inside[axis.var] = Var(axis.name, axis.var.dtype)
+            last = axis.min + axis.extent - 1
+            places[within] = build.minimum(values[axis.var], last)
+
+        def rule(node: Node) -> Node:
+            """Let what has no memory beyond the edge be read at its last index."""
+            is_whole = isinstance(node, TensorLoad) and not self._repeats(node.tensor)
+            return substitute(node, inside) if is_whole else node
+
+        return lambda expr: self.lowered(substitute(rewrite(expr, rule), places))
+
+    def _repeats(self, tensor: Tensor) -> bool:
+        """Return whether a tensor is a tile with memory, and values, beyond the edge."""
+        return any(
+            stage.repeated_axes and tensor in (*stage.op.outputs, *stage.origin_op.outputs)
+            for stage in self.schedule.stages
+        )
 
     def lowered(self, expr: Expr) -> Expr:
         """Return an expression with reads of memory in the place of reads of tensors."""

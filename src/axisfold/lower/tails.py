@@ -44,7 +44,10 @@ def stage_guards(
     if stage.attachment is not None:
         for axis in stage.op.axis:
             index = indices[axis.var]
-            for edge in (index < axis.extent, index >= axis.min):
+            edges = [index >= axis.min]
+            if axis not in stage.repeated_axes:
+                edges.insert(0, index < axis.extent)
+            for edge in edges:
                 if not can_prove(edge, env) and edge not in found:
                     found.append(edge)
     return found

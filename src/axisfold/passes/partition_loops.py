@@ -142,7 +142,7 @@ class _Partition(StmtRewriter):
         guards = [g for g in self._guards(loop) if not _is_split_inside(g)]
         reaches = _reaches(loop.var, guards)
         edges = {c: reach.first for c, reach in reaches.items() if reach.first is not None}
-        if not edges or not self._may_copy(loop.body):
+        if not edges or _is_tested_once(loop, guards) or not self._may_copy(loop.body):
             return super().visit_for(loop)
         first = self._rounds(loop, edges.values())
         interior = replace(loop, extent=first, body=_without(loop.body, set(edges)))
@@ -238,6 +238,17 @@ def _is_split_inside(found: _Found) -> bool:
     """Return whether a serial loop further inside can be split at a guard."""
     condition = build.bare(found.condition)
     return any(_rising(condition, v, found.bounds) is not None for v in found.serial)
+
+
+def _is_tested_once(loop: For, guards: Iterable[_Found]) -> bool:
+    """Return whether a round tests guards once, beside long loops: that costs nothing.
+
+    Only a parallel loop would have to start threads again for its rest.
+    """
+    if loop.kind != "parallel" or any(g.serial for g in guards):
+        return False
+    inner = (node for node in post_order(loop.body) if isinstance(node, For))
+    return any(node.kind in _SPLIT and build.as_int(node.extent) is None for node in inner)
 
 
 def _in_unrolled(found: _Found) -> bool:

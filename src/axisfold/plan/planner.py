@@ -57,6 +57,10 @@ def _alone() -> Iterator[None]:
             yield
         finally:
             if was_enabled:
+                if not gc.get_freeze_count():  # else the process keeps objects apart by itself
+                    # What was made is old now: the next collection of young objects leaves it.
+                    gc.freeze()
+                    gc.unfreeze()
                 gc.enable()
 
 

@@ -14,6 +14,7 @@ from axisfold.plan.schedules_cpu import (
     fold_by_lanes,
     lanes,
     pass_lanes,
+    repeat_last,
     share,
     streams_of,
 )
@@ -134,6 +135,8 @@ def tiled_rows(
     for head in graph.tile_heads:
         s[head].compute_at(state, run)
         s[head].unroll(s[head].op.axis[row])
+        repeat_last(s[head], row)
+    repeat_last(state, row)
 
 
 def stopping_rows(

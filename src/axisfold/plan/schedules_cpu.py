@@ -148,8 +148,19 @@ def fold_by_lanes(
         for axis in axes[:-1]:
             inner.unroll(axis)
         inner.vectorize(axes[-1])
+        if row is not None:
+            repeat_last(inner, row)
     final = s[first(tensors)]
     final.unroll(final.op.reduce_axis[0])
     if row is not None:
         final.reorder(final.op.reduce_axis[0], final.op.axis[row])
         final.vectorize(final.op.axis[row])
+        repeat_last(final, row)
+
+
+def repeat_last(stage: Stage, row: int) -> None:
+    """Fold the last row again in the place of those of a tile that there are not.
+
+    So nothing but their results is guarded, and no rest of the rows is another program.
+    """
+    stage.pragma(stage.op.axis[row], "repeat_edge", 1)

@@ -208,6 +208,13 @@ class Stage:
         return any(hints.get("stream") for hints in self.pragmas.values())
 
     @property
+    def repeated_axes(self) -> tuple[Axis, ...]:
+        """Axes of a tile that computes its last index again where it reaches over the edge."""
+        if self.attachment is None or self.is_output:
+            return ()
+        return tuple(a for a in self.op.axis if self.pragmas.get(a, {}).get("repeat_edge"))
+
+    @property
     def leaf_iter_vars(self) -> list[Axis]:
         """The leaves under their name in te."""
         return self.leaf_axes
