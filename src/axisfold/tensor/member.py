@@ -18,7 +18,7 @@ from axisfold.tensor.reducer import Reducer, State, describe, required_parameter
 from axisfold.tensor.scene import Scene
 from axisfold.tensor.tile import Tile, call_with_index
 from axisfold.tensor.tile_pass import Hold, TilePass
-from axisfold.tensor.values import Complex, Form, Pair, components
+from axisfold.tensor.values import Complex, Form, Pair, components, masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class MemberTrace:
 
     def _masked(self, parts: Sequence[Expr], otherwise: Sequence[Expr]) -> list[Expr]:
         """Return the components for elements that the mask lets pass, else the other ones."""
-        return [build.select(self.mask, p, o) for p, o in zip(parts, otherwise, strict=True)]
+        return [masked(self.mask, p, o) for p, o in zip(parts, otherwise, strict=True)]
 
     def _variables(self, side: str) -> list[Var]:
         return [

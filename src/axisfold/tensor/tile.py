@@ -24,7 +24,7 @@ from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Cast, Expr, Var
 from axisfold.ir.walk import uses
 from axisfold.tensor.tile_pass import Hold, TilePass
-from axisfold.tensor.values import Complex, components
+from axisfold.tensor.values import Complex, components, masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +240,8 @@ class Tile:
         is_first = not uses(source, {r for p in self.passes for r in p.results})
         narrow = narrow_form(source) if op == "add" and is_first else None
         if narrow is not None:
-            narrow = build.select(self._mask, narrow, build.const(0, narrow.dtype))
-        source = build.select(self._mask, source, start)
+            narrow = masked(self._mask, narrow, build.const(0, narrow.dtype))
+        source = masked(self._mask, source, start)
         lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
         combiner = Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
         result = Var(f"tile{len(self.passes)}", dtype)

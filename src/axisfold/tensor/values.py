@@ -9,13 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from axisfold.dtypes import FLOAT64, DType
 from axisfold.errors import ExpressionError
 from axisfold.ir import build
-from axisfold.ir.expr import Expr
+from axisfold.ir.expr import Cast, Const, Expr
 from axisfold.ir.operators import Operators
+
+# From so many bits on vectors of elements are chosen from as they are.
+_CHOSEN_BITS: Final = 32
+
+
+def masked(mask: Expr, value: Expr, otherwise: Expr) -> Expr:
+    """Return a value for elements that a mask lets pass, else a constant.
+
+    The choice comes before a conversion to a wider dtype, as a vector then holds more of them; the
+    mask as a number is one already.
+    """
+    if isinstance(value, Cast) and isinstance(otherwise, Const) and otherwise.value in (0, 1):
+        inner = value.value
+        if inner == mask and otherwise.value == 0:
+            return value
+        if _CHOSEN_BITS <= inner.dtype.bits < value.dtype.bits:
+            short = build.const(otherwise.value, inner.dtype)
+            if build.cast(value.dtype, short) == otherwise:
+                return build.cast(value.dtype, build.select(mask, inner, short))
+    return build.select(mask, value, otherwise)
 
 
 class Composite(Operators):
