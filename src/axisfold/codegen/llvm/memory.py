@@ -218,11 +218,13 @@ def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
 def _plain(w: Writer, node: Load, place: Place, align: int) -> str:
     """Append a read of neighbouring lanes, unless their value is known."""
     buffer, dtype = node.buffer, stored(node.dtype)
-    known = w.recent.value(buffer, _access(buffer, place, dtype, align))
+    access = _access(buffer, place, dtype, align)
+    known = w.recent.value(buffer, access)
     if known is not None:
         return known
     where = address(w, buffer, place, 1)
     value = w.let(f"load {memory_type(dtype)}, ptr {where}, align {align}")
+    w.recent.read(buffer, access, value)
     if node.ahead and dtype.lanes > 1:
         _prefetch(w, node, place, where)
     return value

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a block of a function has just written to memory.
+"""What a block of a function has just read from memory and written to it.
 
-A value that a place was given is not read again from there, and a write that nothing reads before
-the next one to the same place is taken back: where a loop is written out, states that it folds into
-stay in registers.  Buffers do not overlap, so that only accesses of the same one matter.
+A value that a place has or was given is not read again from there, so that what several fields of
+a state make of an element is computed once.  A write that nothing reads before the next one to the
+same place is taken back: where a loop is written out, states that it folds into stay in registers.
+Buffers do not overlap, so that only accesses of the same one matter.
 """
 
 from __future__ import annotations
@@ -43,39 +44,45 @@ class Access:
 
 
 @dataclass(slots=True)
-class _Written:
+class _Known:
+    """A value, and the line of the write that it was given by, None where it was read."""
+
     value: str
-    line: int
+    line: int | None
     is_read: bool = False
 
 
 class Recent:
-    """The writes of a block that are still there, by buffer."""
+    """The reads and writes of a block whose values are still there, by buffer."""
 
     def __init__(self) -> None:
-        self._writes: dict[Buffer, dict[Access, _Written]] = {}
+        self._known: dict[Buffer, dict[Access, _Known]] = {}
 
     def value(self, buffer: Buffer, access: Access) -> str | None:
-        """Return what a read finds, None if it has to look; then the read is noted."""
-        writes = self._writes.get(buffer, {})
-        if access in writes:
-            return writes[access].value
-        for other, written in writes.items():
-            written.is_read |= not access.is_apart(other)
+        """Return what a read finds, None if it has to look."""
+        known = self._known.get(buffer, {})
+        if access in known:
+            return known[access].value
+        for other, entry in known.items():
+            entry.is_read |= not access.is_apart(other)
         return None
+
+    def read(self, buffer: Buffer, access: Access, value: str) -> None:
+        """Note what a read has found."""
+        self._known.setdefault(buffer, {})[access] = _Known(value, None)
 
     def write(self, buffer: Buffer, access: Access, value: str, line: int) -> int | None:
         """Note a write, of a line of text; return the line of a write that it makes needless."""
-        writes = self._writes.get(buffer, {})
-        hidden = writes.get(access)
-        kept = {other: w for other, w in writes.items() if access.is_apart(other)}
-        self._writes[buffer] = kept | {access: _Written(value, line)}
+        known = self._known.get(buffer, {})
+        hidden = known.get(access)
+        kept = {other: entry for other, entry in known.items() if access.is_apart(other)}
+        self._known[buffer] = kept | {access: _Known(value, line)}
         return hidden.line if hidden is not None and not hidden.is_read else None
 
     def forget(self, buffer: Buffer) -> None:
         """Note that a buffer is read or written in other ways."""
-        self._writes.pop(buffer, None)
+        self._known.pop(buffer, None)
 
     def clear(self) -> None:
         """Begin another block."""
-        self._writes.clear()
+        self._known.clear()

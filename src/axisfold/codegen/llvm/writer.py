@@ -43,7 +43,7 @@ class Writer:
     streams
         Whether the function writes past the caches.
     recent
-        What this block has written to memory.
+        What this block has read from memory and written to it.
     """
 
     def __init__(self, declarations: dict[str, str] | None = None) -> None:
