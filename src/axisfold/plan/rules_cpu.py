@@ -30,9 +30,10 @@ STOP_RUN: Final = 1024
 # Bytes that each place of a run is read for, where a fold may end after it.
 STREAM_BYTES: Final = 1 << 13
 LANES: Final = 64
-# Rows of a tile of columns; narrow sums hold more.
+# Rows of a tile of columns; narrow sums hold more.  Those of a part are few enough for all parts.
 TILE_ROWS: Final = 16
-PASS_ROWS: Final = 128
+PASS_ROWS: Final = 512
+PART_ROWS: Final = 128
 NARROW_TILE_ROWS: Final = 128
 
 # Rows up to this length are folded by lanes that are merged, if merging is dear.
@@ -301,8 +302,8 @@ RULES: Final = (
         "short runs: threads share parts of the rows, each folded into a tile of columns, "
         "which stays in cache, and fold the parts",
         columns.tiled_column_parts,
-        PASS_ROWS,
-        parameters={"parts": (4, 8, 16), "pass_columns": (1024, 2048, 4096)},
+        PART_ROWS,
+        parameters={"parts": (4, 8, 16), "pass_columns": (1024, 2048, 4096, 8192)},
     ),
     Rule(
         "tiled_column",
@@ -313,7 +314,7 @@ RULES: Final = (
         "reductions fold rows into a tile of columns, which stays in cache",
         columns.tiled_column,
         PASS_ROWS,
-        parameters={"tile_rows": (32, 64, 128, 256), "pass_columns": (1024, 2048, 4096, 8192)},
+        parameters={"tile_rows": (64, 128, 256, 512), "pass_columns": (1024, 2048, 4096, 8192)},
     ),
     Rule(
         "shallow_column",
@@ -325,7 +326,9 @@ RULES: Final = (
     ),
     Rule(
         "column_parts",
-        lambda c, t: _is_column(c, t) and c.run == "deep" and c.outputs in ("thin", "one", "few"),
+        lambda c, t: (
+            _is_column(c, t) and c.run in ("deep", "tall") and c.outputs in ("thin", "one", "few")
+        ),
         "the kept axis is contiguous, and there are many more rows than columns: threads share "
         "parts of the rows, each folded into a tile of states in cache, and fold the parts",
         columns.column_parts,

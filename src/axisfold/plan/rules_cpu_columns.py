@@ -30,8 +30,15 @@ WIDE_TILE_BYTES: Final = 1 << 17
 # Bytes ahead that each row of a tile is asked for: what the processor asks for by itself ends with
 # the row, and more than four lines of eight rows are in each other's way in a cache.
 TILE_AHEAD: Final = 256
-# Columns that a pass over a few rows takes at a time; fewer where threads would be left without.
-PASS_COLUMNS: Final = 4096
+# Rows of a tile of columns that a pass takes at a time, and how far ahead each is asked for: more
+# rows, a power of two apart, are in each other's way in a cache.
+PASS_STREAMS: Final = 4
+PASS_AHEAD: Final = 512
+# Columns of a tile that passes go over row by row: the wider, the seldomer reading starts anew.
+PASS_COLUMNS: Final = TILE
+# Columns of a tile whose rows are passed over in registers; fewer where threads would be left
+# without.
+WIDE_COLUMNS: Final = 4096
 SHARED_COLUMNS: Final = 2048
 # Bytes ahead that the rows of large results are asked for.
 AHEAD: Final = 1 << 10
@@ -189,7 +196,7 @@ def column_of_passes(
     """A vector of columns and a few rows at a time: all passes take them from registers."""
     if pass_columns is None:
         is_wide = graph.layout is not None and graph.layout.outputs == "wide"
-        pass_columns = PASS_COLUMNS if is_wide else SHARED_COLUMNS
+        pass_columns = WIDE_COLUMNS if is_wide else SHARED_COLUMNS
     state, vector = _columns_of_runs(s, graph, traced, target, pass_columns)
     _passes_at(s, graph, traced, target, state, vector)
 
@@ -260,24 +267,52 @@ def _merge_runs(
 def _passes_over(s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage) -> None:
     """Make each pass over a tile inside the loop over runs of the states, or of their parts."""
     run, kept = state.op.reduce_axis[-1], len(s[graph.results[0]].op.axis)
+    is_tall = graph.layout is not None and graph.layout.run == "tall"
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
     for tensors, part, tile_pass in reversed(list(passes)):
-        _pass(s, tensors, state, run, pass_lanes(tile_pass, target), kept)
+        stage, width = s[first(tensors)], pass_lanes(tile_pass, target)
+        stage.compute_at(state, run)
         if part is not None:
-            _pass(s, (part,), state, run, target.vector_bytes // part.dtype.itemsize, kept)
+            _by_lanes(stage, kept, width)
+            stage, width = s[part], target.vector_bytes // part.dtype.itemsize
+            stage.compute_at(state, run)
+            _rows_at_once(stage, kept, width, is_far=is_tall)
+        elif is_tall and tile_pass.absorb:
+            _far_rows_in_order(s, tensors, kept, width)
+        else:
+            _rows_at_once(stage, kept, width, is_far=is_tall)
 
 
-def _pass(s: Schedule, tensors: Any, state: Stage, run: Axis, width: int, kept: int) -> None:
-    """Fold a few rows at a time in registers, then into the states of a tile."""
+def _rows_at_once(stage: Stage, kept: int, width: int, *, is_far: bool) -> None:
+    """Fold a few rows at a time into the states of a tile, which are read once for these.
+
+    Neighbours leave few rows of a run to the rest of the loop; rows that are far apart are each
+    read on where their tile ends, if it has all columns.
+    """
+    (run,), columns = stage.op.reduce_axis, stage.op.axis[:kept]
+    if is_far:
+        row, rest = stage.split(run, nparts=PASS_STREAMS)
+    else:
+        rest, row = stage.split(run, factor=PASS_STREAMS)
+    vector, lane = stage.split(columns[-1], factor=width)
+    stage.reorder(*columns[:-1], *stage.op.axis[kept:], rest, vector, row, lane)
+    stage.unroll(row)
+    stage.vectorize(lane)
+    stage.pragma(vector, "prefetch", PASS_AHEAD)
+
+
+def _far_rows_in_order(s: Schedule, tensors: Any, kept: int, width: int) -> None:
+    """Fold a few rows that are far apart in registers, then merge them into the states of a tile.
+
+    These then see elements in no order, as merging allows.
+    """
     stage = s[first(tensors)]
-    stage.compute_at(state, run)
-    if len(stage.op.reduce_axis) > 1:  # lanes of narrow sums
-        _by_lanes(stage, kept, width)
-        return
-    block, _ = stage.split(stage.op.reduce_axis[0], factor=STREAMS)
-    rows = s[first(s.rfactor(tensors, block))]
-    rows.compute_at(stage, _by_lanes(stage, kept, width))
-    _, lane = rows.split(rows.op.axis[kept], factor=width)  # the block is the first axis
+    _, rest = stage.split(stage.op.reduce_axis[0], nparts=PASS_STREAMS)
+    rows = s[first(s.rfactor(tensors, rest))]
+    vector = _by_lanes(stage, kept, width)
+    stage.pragma(vector, "prefetch", PASS_AHEAD)
+    rows.compute_at(stage, vector)
+    _, lane = rows.split(rows.op.axis[kept], factor=width)  # the first axis is which rows
     (row,) = rows.op.reduce_axis
     rows.reorder(row, lane)
     rows.unroll(row)

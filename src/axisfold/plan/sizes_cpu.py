@@ -28,7 +28,8 @@ SHALLOW: Final = 16
 FEW_ROWS: Final = ("single", "shallow")
 # Up to here memory is asked for ahead, where results are large: as many bytes are written as read.
 FLAT: Final = 4
-# With at least this many rows, parts of the rows are worth a fold of their own.
+# With at least this many rows, parts of the rows are worth a fold of their own, and rows of a run
+# may be read that are far apart, since few runs are not whole.
 DEEP: Final = 2048
 # The same where one tile has all columns, so that only parts give work to other threads.
 DEEP_TILE: Final = 512
@@ -67,13 +68,14 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
     if last <= SHALLOW:
         return "shallow", ""
     tiles = math.prod(a.extent for a in others) * math.ceil(inner.extent / TILE)
+    run = "tall" if last >= DEEP and inner.extent < TILE else "deep"
     if tiles >= ENOUGH or last < (DEEP if tiles > 1 else DEEP_TILE):
-        return "deep", "many" if inner.extent < TILE else "wide"
+        return run, "many" if inner.extent < TILE else "wide"
     if inner.extent < THIN:
-        return "deep", "thin"
+        return run, "thin"
     if last * inner.extent < WORTH_PARTS:
-        return "deep", "many"
-    return "deep", "one" if tiles == 1 and inner.extent < TILE else "few"
+        return run, "many"
+    return run, "one" if tiles == 1 and inner.extent < TILE else "few"
 
 
 def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
