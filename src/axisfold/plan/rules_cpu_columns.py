@@ -276,16 +276,18 @@ def _passes_over(s: Schedule, graph: Graph, traced: Traced, target: Target, stat
             _by_lanes(stage, kept, width)
             stage, width = s[part], target.vector_bytes // part.dtype.itemsize
             stage.compute_at(state, run)
-            _rows_at_once(stage, kept, width, is_far=is_tall)
+            _rows_at_once(stage, kept, width, TILE_AHEAD, is_far=is_tall)
         elif is_tall and tile_pass.absorb:
             _far_rows_in_order(s, tensors, kept, width)
         else:
-            _rows_at_once(stage, kept, width, is_far=is_tall)
+            _rows_at_once(stage, kept, width, PASS_AHEAD, is_far=is_tall)
 
 
-def _rows_at_once(stage: Stage, kept: int, width: int, *, is_far: bool) -> None:
+def _rows_at_once(stage: Stage, kept: int, width: int, ahead: int, *, is_far: bool) -> None:
     """Fold a few rows at a time into the states of a tile, which are read once for these.
 
+    Each row is asked for ``ahead`` bytes ahead: the more vectors are loaded for one of states, the
+    sooner these bytes are reached.
     Neighbours leave few rows of a run to the rest of the loop; rows that are far apart are each
     read on where their tile ends, if it has all columns.
     """
@@ -298,7 +300,7 @@ def _rows_at_once(stage: Stage, kept: int, width: int, *, is_far: bool) -> None:
     stage.reorder(*columns[:-1], *stage.op.axis[kept:], rest, vector, row, lane)
     stage.unroll(row)
     stage.vectorize(lane)
-    stage.pragma(vector, "prefetch", PASS_AHEAD)
+    stage.pragma(vector, "prefetch", ahead)
 
 
 def _far_rows_in_order(s: Schedule, tensors: Any, kept: int, width: int) -> None:

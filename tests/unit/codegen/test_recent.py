@@ -143,3 +143,16 @@ def test_a_write_before_a_branch_is_kept():
     body = [Store(A, index(8), one), If(is_set, Store(B, index(1), Load(A, index(8))))]
     text = emit_kernel(kernel([A, B], [A, B], *body, Store(A, index(8), Load(B, index(1)))))
     assert accesses(text, "store") == 3
+
+
+def test_a_place_is_read_once_until_something_may_write_to_it():
+    A, B = buffer("A", "int64", SIZE), buffer("B", "int64", SIZE)
+    sums = [
+        Binary("add", Load(B, at(index(0), LANES)), Load(A, at(index(n), LANES))) for n in (0, 8)
+    ]
+    body = [Store(A, at(index(n), LANES), value) for n, value in zip((4, 12), sums, strict=True)]
+    text = emit_kernel(kernel([A, B], [A], *body))
+    assert accesses(text, "load") == 1 + 2
+    changed = Store(B, index(2), build.const(1, INT64))
+    text = emit_kernel(kernel([A, B], [A, B], body[0], changed, body[1]))
+    assert accesses(text, "load") == 2 + 2

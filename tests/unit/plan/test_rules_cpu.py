@@ -140,6 +140,10 @@ CASES = [
     ("var", outlier_first(5, 1031, 411), (0, 1), "tiled_column_parts"),
     ("nanmean", with_nans(2500, 1001)[::-1], 0, "tiled_column_parts"),
     ("nanargmax", with_nans(2051, 1030).astype("float64"), 0, "tiled_column_parts"),
+    ("argmax", ties(17, 2051, 13), 1, "tiled_column"),
+    ("argmin", with_nans(2049, 67), 0, "tiled_column"),
+    ("var", outlier_first(17, 2051, 13), 1, "tiled_column"),
+    ("sum", np.full((2085, 77), -128, "int8"), 0, "narrow_column"),
     ("sum", numbers(2100, 71), 0, "column"),
     ("min", with_nans(40, 16_390), 0, "column"),
     ("sum", numbers(LONG, dtype="int8"), None, "narrow_row"),
@@ -257,6 +261,21 @@ def test_huge_rows_have_larger_chunks(plans, monkeypatch, name, dtype, size):
     assert f"nparts={LONG_STREAMS})" in source
     wanted = getattr(np, name)(x.astype("float64"))
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-7 * np.nansum(np.abs(x, dtype="f8")))
+
+
+@pytest.mark.parametrize(
+    ("shape", "split"),
+    [((2051, 67), "nparts=4)"), ((600, 67), "factor=4)")],
+    ids=["far apart", "neighbours"],
+)
+def test_passes_read_a_few_rows_at_once(plans, shape, split):
+    x = ties(*shape)
+    for name in ("argmax", "var"):
+        found = getattr(axisfold, name)(x, axis=0)
+        np.testing.assert_allclose(found, getattr(np, name)(x.astype("float64"), axis=0), 1e-6)
+    for plan in plans:
+        assert plan.rule.name == "tiled_column"
+        assert f"reduce_axis[0], {split}" in schedule_source(plan)
 
 
 @pytest.mark.parametrize("run", [1 << 13, 1 << 16])
