@@ -34,12 +34,9 @@ body.b.1:
   %v.19 = getelementptr i32, ptr %idx, i64 %v.18
   %v.20 = load i32, ptr %v.19, align 4
   %v.21 = select i1 %v.14, i32 %v.15, i32 %v.20
-  %v.22 = load i32, ptr %v.5, align 4
-  %v.23 = load i32, ptr %v.12, align 4
-  %v.24 = icmp sge i32 %v.22, %v.23
-  %v.25 = select i1 %v.24, i32 %v.22, i32 %v.23
+  %v.22 = select i1 %v.14, i32 %v.8, i32 %v.13
   store i32 %v.21, ptr %v.3, align 4
-  store i32 %v.25, ptr %v.5, align 4
+  store i32 %v.22, ptr %v.5, align 4
   %k.next = add nsw i64 %k, 1
   br label %loop.b.1
 after.b.1:

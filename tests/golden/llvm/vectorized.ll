@@ -192,10 +192,9 @@ then.b.1:
   %v.156 = getelementptr float, ptr %A, <8 x i64> %v.148
   %v.157 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.156, i32 4, <8 x i1> %v.155, <8 x float> zeroinitializer)
   %v.158 = fadd <8 x float> %v.142, %v.157
-  %v.159 = load <8 x float>, ptr %B.rf, align 4
-  %v.160 = select <8 x i1> %v.155, <8 x float> %v.158, <8 x float> %v.159
-  %v.161 = freeze <8 x float> %v.160
-  store <8 x float> %v.161, ptr %B.rf, align 4
+  %v.159 = select <8 x i1> %v.155, <8 x float> %v.158, <8 x float> %v.142
+  %v.160 = freeze <8 x float> %v.159
+  store <8 x float> %v.160, ptr %B.rf, align 4
   br label %endif.b.1
 endif.b.1:
   br label %endif.b
@@ -206,21 +205,21 @@ after.b.3:
   %k.outer.next.1 = add nsw i64 %k.outer.1, 1
   br label %loop.b.2
 after.b.2:
-  %v.162 = mul i64 %ax0, %stride.2
-  %v.163 = getelementptr float, ptr %B, i64 %v.162
-  store float 0x0000000000000000, ptr %v.163, align 4
-  %v.164 = add nsw i64 0, 8
+  %v.161 = mul i64 %ax0, %stride.2
+  %v.162 = getelementptr float, ptr %B, i64 %v.161
+  store float 0x0000000000000000, ptr %v.162, align 4
+  %v.163 = add nsw i64 0, 8
   br label %loop.b.4
 loop.b.4:
   %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.4 ]
-  %v.165 = icmp slt i64 %k.inner.inner.v, %v.164
-  br i1 %v.165, label %body.b.4, label %after.b.4
+  %v.164 = icmp slt i64 %k.inner.inner.v, %v.163
+  br i1 %v.164, label %body.b.4, label %after.b.4
 body.b.4:
-  %v.166 = load float, ptr %v.163, align 4
-  %v.167 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
-  %v.168 = load float, ptr %v.167, align 4
-  %v.169 = fadd float %v.166, %v.168
-  store float %v.169, ptr %v.163, align 4
+  %v.165 = load float, ptr %v.162, align 4
+  %v.166 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
+  %v.167 = load float, ptr %v.166, align 4
+  %v.168 = fadd float %v.165, %v.167
+  store float %v.168, ptr %v.162, align 4
   %k.inner.inner.v.next = add nsw i64 %k.inner.inner.v, 1
   br label %loop.b.4
 after.b.4:
