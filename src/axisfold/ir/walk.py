@@ -106,6 +106,20 @@ def post_order(root: Node) -> Iterator[Node]:
             stack += (node, None, *reversed(children(node)))
 
 
+def statements(root: Node) -> Iterator[Node]:
+    """Yield each distinct statement once, those inside of it before it; no expressions."""
+    seen: set[int] = set()
+    stack: list[Node | None] = [root]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            yield cast("Node", stack.pop())
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack += (node, None)
+            stack += [child for child in reversed(children(node)) if not isinstance(child, Expr)]
+
+
 def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
     """Rewrite bottom-up: ``rule`` gets each node with its children already rewritten.
 

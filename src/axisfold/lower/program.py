@@ -11,7 +11,7 @@ from axisfold.errors import ArgumentError, ScheduleError
 from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import STREAMED, For, Kernel, Let
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import post_order, statements
 from axisfold.lower.divisors import with_divisors
 from axisfold.lower.loops import LoopBuilder
 from axisfold.lower.storage import Storage, any_argument, argument
@@ -144,7 +144,7 @@ def _check_bound(kernel: Kernel) -> None:
         for node in (*buffer.shape, *buffer.strides)
         if isinstance(node, Var)
     }
-    for node in post_order(kernel.body):
+    for node in statements(kernel.body):
         if isinstance(node, (For, Let)):
             bound.add(node.var)
     roots = [kernel.body, *(e for b in kernel.params for e in (*b.shape, *b.strides))]

@@ -11,7 +11,7 @@ from axisfold.dtypes import INT64, DType
 from axisfold.ir import build
 from axisfold.ir.expr import Binary, Const, Expr, Load, Node, Reciprocal, Var
 from axisfold.ir.stmt import For, Kernel, Launch, Let, Stmt
-from axisfold.ir.walk import post_order, rewrite
+from axisfold.ir.walk import post_order, rewrite, statements
 from axisfold.passes.narrow_indices import scalar_bounds
 from axisfold.passes.rewriter import StmtRewriter
 
@@ -51,7 +51,7 @@ class _Pass(StmtRewriter):
         return kernel if same else Kernel(kernel.name, kernel.params, kernel.outputs, body)
 
     def visit_launch(self, launch: Launch) -> Stmt:
-        bound = [n.var for n in post_order(launch.body) if isinstance(n, (For, Let))]
+        bound = [n.var for n in statements(launch.body) if isinstance(n, (For, Let))]
         self.inner, self.names = frozenset((*bound, *launch.vars)), {}
         self.bounds = self.scalars
         result: Stmt = super().visit_launch(launch)

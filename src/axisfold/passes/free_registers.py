@@ -22,7 +22,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import free_vars, post_order, rewrite
+from axisfold.ir.walk import free_vars, post_order, rewrite, statements
 from axisfold.passes.copying import renamed_loops
 from axisfold.passes.rewriter import StmtRewriter
 from axisfold.passes.threads import is_block_tag, is_thread_tag
@@ -51,13 +51,13 @@ def free_registers(kernel: Kernel) -> Kernel:
 
 class _FreeRegisters(StmtRewriter):
     def visit_launch(self, launch: Launch) -> Stmt:
-        meetings = [n for n in post_order(launch.body) if isinstance(n, AllReduce)]
+        meetings = [n for n in statements(launch.body) if isinstance(n, AllReduce)]
         if len(meetings) < PASSES or any(m.level == "grid" for m in meetings):
             return launch
         team = {thread for meeting in meetings for thread in meeting.threads}
         tagged = zip(launch.vars, launch.tags, strict=True)
         own = {v for v, tag in tagged if is_block_tag(tag) or is_thread_tag(tag)} - team
-        inner = {n.var for n in post_order(launch.body) if isinstance(n, For)}
+        inner = {n.var for n in statements(launch.body) if isinstance(n, For)}
         for guard in dict.fromkeys(build.bare(n.condition) for n in _tails(launch.body)):
             used = set(free_vars(guard))
             if used & own and not used & (team | inner) and _is_free(launch.body, guard):
@@ -67,7 +67,7 @@ class _FreeRegisters(StmtRewriter):
 
 def _tails(stmt: Stmt) -> Iterator[If]:
     """Yield what stands under guards of tails."""
-    for node in post_order(stmt):
+    for node in statements(stmt):
         if isinstance(node, If) and build.bare(node.condition) is not node.condition:
             yield node
 
@@ -78,7 +78,7 @@ def _is_free(stmt: Stmt, guard: Expr) -> bool:
         (_fills(n.then) and build.bare(n.condition) == guard)
         or _is_in_registers(n.then)
         or not _writes(n.then, is_local=True)
-        for n in post_order(stmt)
+        for n in statements(stmt)
         if isinstance(n, If) and _asks(n.condition, guard)
     )
 
@@ -126,7 +126,7 @@ def _is_in_registers(stmt: Stmt) -> bool:
 
 
 def _writes(stmt: Stmt, *, is_local: bool) -> bool:
-    stores = (n for n in post_order(stmt) if isinstance(n, Store))
+    stores = (n for n in statements(stmt) if isinstance(n, Store))
     return any((n.buffer.scope == "local") is is_local for n in stores)
 
 
@@ -136,7 +136,7 @@ def _reads(stmt: Stmt, *, is_local: bool) -> bool:
 
 
 def _has_meeting(stmt: Stmt) -> bool:
-    return any(isinstance(n, (AllReduce, Shuffle, Barrier, Ticket)) for n in post_order(stmt))
+    return any(isinstance(n, (AllReduce, Shuffle, Barrier, Ticket)) for n in statements(stmt))
 
 
 def _zeros(stmt: Stmt) -> Stmt:

@@ -27,7 +27,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import post_order, rebuild, substitute, uses
+from axisfold.ir.walk import post_order, rebuild, statements, substitute, uses
 from axisfold.passes.rewriter import StmtRewriter, with_body
 from axisfold.passes.threads import TAGS, UNITS, first_of, is_block_tag, is_cooperative
 
@@ -71,7 +71,7 @@ class _Host:
         self.name, self.count = name, 0
 
     def visit(self, stmt: Stmt) -> Stmt:
-        if not any(isinstance(node, (For, Allocate)) for node in post_order(stmt)):
+        if not any(isinstance(node, (For, Allocate)) for node in statements(stmt)):
             return self.launch(stmt)
         match stmt:
             case Allocate():
@@ -92,10 +92,10 @@ class _Host:
 
     def launch(self, nest: Stmt) -> Launch:
         found: dict[str, list[For]] = {}
-        for node in post_order(nest):
+        for node in statements(nest):
             if isinstance(node, For) and node.kind == "bound":
                 found.setdefault(node.thread, []).append(node)
-        if not found and any(isinstance(node, For) for node in post_order(nest)):
+        if not found and any(isinstance(node, For) for node in statements(nest)):
             raise UnsupportedError(
                 f"nothing of the nest that writes {_written(nest)} is bound to threads.",
                 code="X121",
@@ -123,7 +123,7 @@ class _Index:
     @staticmethod
     def of(tag: str, loops: list[For], nest: Stmt) -> _Index:
         extents = [simplify(loop.extent) for loop in loops]
-        inner = frozenset(n.var for n in post_order(nest) if isinstance(n, (For, Let)))
+        inner = frozenset(n.var for n in statements(nest) if isinstance(n, (For, Let)))
         for extent in extents:
             is_known = isinstance(extent, Const) or is_block_tag(tag)
             if not is_known or uses(extent, inner):
@@ -201,7 +201,7 @@ def _units_written_for(stmt: Stmt) -> Collection[str]:
     """Return the units whose threads all see what a statement writes, if it does nothing else."""
     own: set[Buffer] = set()
     written: set[Buffer] = set()
-    for node in post_order(stmt):
+    for node in statements(stmt):
         match node:
             case Allocate():
                 own.add(node.buffer)
@@ -280,5 +280,5 @@ def _is_constant(buffer: Buffer) -> bool:
 
 
 def _written(stmt: Stmt) -> str:
-    names = {n.buffer.name: None for n in post_order(stmt) if isinstance(n, Store)}
+    names = {n.buffer.name: None for n in statements(stmt) if isinstance(n, Store)}
     return ", ".join(map(repr, names))

@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from axisfold.ir import build
 from axisfold.ir.stmt import For, Kernel, Stmt, Store
+from axisfold.ir.walk import post_order
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.unroll_loops import MAX_STORES
+
+# Nodes of the body of a loop that is said once: compiling its rounds takes longer than they do.
+LONG_BODY: Final = 64
 
 
 def leave_unrolled(kernel: Kernel) -> Kernel:
@@ -16,7 +21,8 @@ def leave_unrolled(kernel: Kernel) -> Kernel:
 
     The compiler of CUDA C++ writes loops out as told, so that the text says them once; the
     simulator takes them as any loop.  A loop that would make more than ``MAX_STORES`` stores
-    becomes serial too.
+    becomes serial too.  Serial loops of a few rounds, which that compiler writes out by itself,
+    are rolled where their bodies are long, as those are that merge states by exponentials.
     """
     return _Settler().run(kernel)
 
@@ -24,9 +30,12 @@ def leave_unrolled(kernel: Kernel) -> Kernel:
 class _Settler(StmtRewriter):
     def visit_for(self, loop: For) -> Stmt:
         result = super().visit_for(loop)
-        if not isinstance(result, For) or result.kind != "unrolled":
+        if not isinstance(result, For) or result.kind not in ("serial", "unrolled"):
             return result
         extent = build.as_int(result.extent)
+        if result.kind == "serial":
+            is_long = extent is not None and _is_long(result.body)
+            return replace(result, kind="rolled") if is_long else result
         if extent is None or result.stop is not None or extent * _stores(result.body) > MAX_STORES:
             return replace(result, kind="serial")
         return result
@@ -37,3 +46,7 @@ def _stores(stmt: Stmt) -> int:
     own = int(isinstance(stmt, Store))
     rounds = build.as_int(stmt.extent) if isinstance(stmt, For) and stmt.kind == "unrolled" else 1
     return own + (rounds or 1) * sum(_stores(part) for part in substatements(stmt))
+
+
+def _is_long(stmt: Stmt) -> bool:
+    return sum(1 for _ in post_order(stmt)) > LONG_BODY

@@ -31,7 +31,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import post_order, rewrite, uses
+from axisfold.ir.walk import rewrite, statements, uses
 from axisfold.passes.copying import renamed_loops
 from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter, substatements
@@ -183,7 +183,7 @@ class _Partition(StmtRewriter):
         On a CPU only accumulators that are indexed by constants live in registers, in the interior
         too: loops that count those which the interior shares stay as they are.
         """
-        own = {n.buffer for n in post_order(body) if isinstance(n, Allocate)}
+        own = {n.buffer for n in statements(body) if isinstance(n, Allocate)}
 
         def rule(node: Node) -> Node:
             if not isinstance(node, For) or node.kind not in ("serial", "unrolled"):
@@ -247,7 +247,7 @@ def _is_tested_once(loop: For, guards: Iterable[_Found]) -> bool:
     """
     if loop.kind != "parallel" or any(g.serial for g in guards):
         return False
-    inner = (node for node in post_order(loop.body) if isinstance(node, For))
+    inner = (node for node in statements(loop.body) if isinstance(node, For))
     return any(node.kind in _SPLIT and build.as_int(node.extent) is None for node in inner)
 
 

@@ -29,7 +29,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, post_order, substitute
+from axisfold.ir.walk import children, post_order, statements, substitute
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.threads import SHARED_SCOPES, is_thread_tag
 
@@ -95,7 +95,7 @@ class _Barriers:
         for _, var, extent in tagged:
             self.bounds = self.bounds.extended(var, build.const(0, var.dtype), extent)
         # All loops at once: accesses in one are compared with those in another.
-        loops = [n for n in reversed(list(post_order(launch.body))) if isinstance(n, For)]
+        loops = [n for n in reversed(list(statements(launch.body))) if isinstance(n, For)]
         for loop in loops:
             self.bounds = self.bounds.extended(loop.var, loop.min, loop.extent)
         self.loops = {loop.var for loop in loops}

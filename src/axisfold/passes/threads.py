@@ -11,7 +11,7 @@ from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import Allocate, AllReduce, Barrier, Shuffle, Stmt, Ticket
 from axisfold.ir.threads import TAGS as TAGS
 from axisfold.ir.threads import UNITS as UNITS
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import statements
 
 SHARED_SCOPES: Final = ("shared", "cluster", "warp")
 
@@ -31,13 +31,13 @@ def is_cooperative(stmt: Stmt) -> bool:
     return any(
         isinstance(node, (AllReduce, Shuffle, Barrier, Ticket))
         or (isinstance(node, Allocate) and node.buffer.scope in SHARED_SCOPES)
-        for node in post_order(stmt)
+        for node in statements(stmt)
     )
 
 
 def has_meeting(stmt: Stmt) -> bool:
     """Return whether all threads have to arrive somewhere in a statement."""
-    return any(isinstance(node, (AllReduce, Shuffle, Barrier)) for node in post_order(stmt))
+    return any(isinstance(node, (AllReduce, Shuffle, Barrier)) for node in statements(stmt))
 
 
 def flat_index(parts: Iterable[tuple[Expr, Expr]]) -> tuple[Expr, Expr]:

@@ -98,10 +98,13 @@ def _fold_team(s: Schedule, graph: Graph, tensors: Any) -> None:
     """Fold what the threads of a row's team have folded, first the lanes of each."""
     stage = s[first(tensors)]
     block, thread, *lane = stage.op.reduce_axis
+    if graph.gpu.team == 1:
+        for axis in lane:
+            stage.unroll(axis)
+        return
     team = fused(stage, [block, thread])
     if not lane:
-        if graph.gpu.team > 1:
-            bind_team(stage, team, graph.gpu)
+        bind_team(stage, team, graph.gpu)
         return
     lanes = s[first(s.rfactor(tensors, team))]
     at = bind_team(stage, stage.op.reduce_axis[0], graph.gpu)

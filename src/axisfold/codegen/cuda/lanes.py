@@ -17,7 +17,7 @@ alignment lets one instruction take several.  All other loads and stores become 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from axisfold.codegen.cuda.spelling import WIDEST
@@ -78,9 +78,9 @@ def move_of(stmt: Store) -> Move | None:
     return Move(stmt.buffer, stmt.index.base, value.buffer, _piece(stmt), False, stmt.cache)
 
 
-def moved_registers(body: Stmt) -> frozenset[Buffer]:
+def moved_registers(nodes: Iterable[Node]) -> frozenset[Buffer]:
     """Return the registers that moves read or write."""
-    moves = (move_of(n) for n in post_order(body) if isinstance(n, Store))
+    moves = (move_of(n) for n in nodes if isinstance(n, Store))
     return frozenset(move.registers for move in moves if move is not None)
 
 

@@ -18,7 +18,7 @@ from axisfold.codegen.text import Code, Lines, Names, call, cast
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Const, Expr, Load, Var
+from axisfold.ir.expr import Const, Expr, Load, Node, Var
 from axisfold.ir.stmt import (
     Allocate,
     AllReduce,
@@ -34,7 +34,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import free_vars, post_order, uses
+from axisfold.ir.walk import post_order, statements, variables
 from axisfold.passes.narrow_indices import hardware_extent
 
 # A loop over the elements of registers is written out up to this many rounds.
@@ -83,6 +83,7 @@ class _Launch(Control[Expressions]):
     ) -> None:
         self.launch, self.symbol = launch, symbol
         self.body = split_lanes(launch.body)
+        nodes = self.nodes = list(post_order(self.body))
         self.shape = BlockShape(launch)
         self.mask = self.shape.mask()
         self.indices: dict[str, str] = {}
@@ -90,11 +91,12 @@ class _Launch(Control[Expressions]):
         self.names = Names(RESERVED | helpers.all_names())
         self.x = Expressions(self.names, self.lines, helpers)
         self.buffers, self.scalars = parameters
-        self.x.bytewise = _bytewise(self.body, self.buffers)
+        self.x.bytewise = _bytewise(nodes, self.buffers)
         self.x.bounds = bounds
         self.inputs = inputs
-        self.moved = moved_registers(self.body)
-        self.guarding = _guarding(self.body, frozenset(launch.vars))
+        self.moved = moved_registers(nodes)
+        self.guarding = _guarding(nodes, frozenset(launch.vars))
+        self.choosing = _choosing(nodes)
         self.computing: tuple[Buffer, ...] = ()
         for buffer in self.buffers:
             self.x.pointers[buffer] = self.names.fresh(buffer.name)
@@ -127,8 +129,7 @@ class _Launch(Control[Expressions]):
             self.lines.emit(f"{self.helpers.named('cluster_barrier')};")
 
     def _allocates(self, *scopes: str) -> bool:
-        nodes = post_order(self.body)
-        return any(isinstance(n, Allocate) and n.buffer.scope in scopes for n in nodes)
+        return any(isinstance(n, Allocate) and n.buffer.scope in scopes for n in self.nodes)
 
     def _parameter(self, buffer: Buffer) -> str:
         name = self.x.pointers[buffer]
@@ -139,7 +140,7 @@ class _Launch(Control[Expressions]):
 
     def _indices(self) -> None:
         """Name the hardware indices after the axes that are bound to them."""
-        launch = self.launch
+        launch, used = self.launch, {n for n in self.nodes if isinstance(n, Var)}
         for tag, var, extent in zip(launch.tags, launch.vars, launch.extents, strict=True):
             name = self.names.fresh(var.name)
             known = extent if isinstance(extent, Const) else None
@@ -147,7 +148,7 @@ class _Launch(Control[Expressions]):
             self.x.counters[var] = min(self.x.counters[var], 31)
             most = build.cast(var.dtype, hardware_extent(extent, self.x.bounds))
             self.x.bounds = self.x.bounds.extended(var, build.const(0, var.dtype), most)
-            if uses(self.body, {var}):
+            if var in used:
                 value = Code(self.shape.index(tag))
                 self.lines.assign(f"const {value_type(var.dtype)} {name}", value)
                 self.indices[name] = self.lines.lines[-1]
@@ -158,7 +159,7 @@ class _Launch(Control[Expressions]):
         """Name the lanes of the warp, where they differ between warps."""
         waits = any(
             isinstance(n, Shuffle) or (isinstance(n, Barrier) and n.level == "warp")
-            for n in post_order(self.body)
+            for n in self.nodes
         )
         if waits and self.shape.last_lanes:
             self.lines.comment(f"the last warp has {self.shape.last_lanes} lanes")
@@ -226,16 +227,7 @@ class _Launch(Control[Expressions]):
     def _indexes_registers(self, loop: For) -> bool:
         """Whether registers are chosen by a loop's variable: only constants can choose one."""
         rounds = build.as_int(loop.extent)
-        return (
-            rounds is not None
-            and rounds <= _MOST_UNROLLED
-            and any(
-                isinstance(n, (Load, Store))
-                and n.buffer.scope == "local"
-                and uses(n.index, {loop.var})
-                for n in post_order(loop.body)
-            )
-        )
+        return rounds is not None and rounds <= _MOST_UNROLLED and loop.var in self.choosing
 
     def allocate(self, stmt: Allocate, *, is_top: bool) -> None:
         """Place memory: registers, or a part of the block's shared memory."""
@@ -288,7 +280,7 @@ def _written(stmt: Stmt) -> dict[Buffer, None]:
     """Return the buffers that a statement writes and does not allocate, in order."""
     found: dict[Buffer, None] = {}
     own: set[Buffer] = set()
-    for node in post_order(stmt):
+    for node in statements(stmt):
         if isinstance(node, Store):
             found.setdefault(node.buffer)
         elif isinstance(node, (Shuffle, Ticket)):
@@ -298,19 +290,25 @@ def _written(stmt: Stmt) -> dict[Buffer, None]:
     return {buffer: None for buffer in found if buffer not in own}
 
 
-def _guarding(body: Stmt, indices: frozenset[Var]) -> set[Var]:
+def _choosing(nodes: Sequence[Node]) -> frozenset[Var]:
+    """Return the variables that choose registers."""
+    accesses = (n for n in nodes if isinstance(n, (Load, Store)) and n.buffer.scope == "local")
+    return frozenset().union(*(variables(n.index) for n in accesses))
+
+
+def _guarding(nodes: Sequence[Node], indices: frozenset[Var]) -> set[Var]:
     """Return the indices that guards inside unrolled loops ask for, and nothing but constants.
 
     Where the compiler knows how large they are, such a guard is left in the last rounds only.
     """
-    loops = (n for n in post_order(body) if isinstance(n, For) and n.kind == "unrolled")
+    loops = (n for n in nodes if isinstance(n, For) and n.kind == "unrolled")
     rounds = frozenset(loop.var for loop in loops)
-    guards = [frozenset(free_vars(n.condition)) for n in post_order(body) if isinstance(n, If)]
+    guards = [variables(n.condition) for n in nodes if isinstance(n, If)]
     found = [used & indices for used in guards if used & rounds and used <= indices | rounds]
     return set().union(*found)
 
 
-def _bytewise(body: Stmt, buffers: Sequence[Buffer]) -> frozenset[Buffer]:
+def _bytewise(nodes: Sequence[Node], buffers: Sequence[Buffer]) -> frozenset[Buffer]:
     """Return the arguments that are not accessed as arrays of their element type.
 
     An element that is said to lie anywhere is read byte by byte.  Where nothing is said, one lies
@@ -319,7 +317,7 @@ def _bytewise(body: Stmt, buffers: Sequence[Buffer]) -> frozenset[Buffer]:
     found = {b for b in buffers if b.unit == "byte"}
     found |= {
         n.buffer
-        for n in post_order(body)
+        for n in nodes
         if isinstance(n, (Load, Store)) and n.align % n.buffer.dtype.itemsize
     }
     return frozenset(found)

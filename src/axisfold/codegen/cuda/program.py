@@ -17,7 +17,7 @@ from axisfold.codegen.text import Lines, Names
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Load, Var
 from axisfold.ir.stmt import For, Kernel, Launch, Let, Stmt, Store, Ticket
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import post_order, statements
 from axisfold.passes.narrow_indices import narrow_indices, scalar_bounds
 from axisfold.passes.rewriter import substatements
 
@@ -113,7 +113,7 @@ def _function(
     kernel: Kernel, old: Launch, new: Launch, name: str, bounds: Bounds, helpers: Helpers
 ) -> str:
     parameters = launch_parameters(kernel, old)
-    written = {n.buffer for n in post_order(new.body) if isinstance(n, Store)}
+    written = {n.buffer for n in statements(new.body) if isinstance(n, Store)}
     # Workspace is written by other blocks while this one runs: reads of it must see that.
     inputs = frozenset(b for b in kernel.params if b not in written)
     return emit_launch(new, name, parameters, inputs, bounds, helpers)
