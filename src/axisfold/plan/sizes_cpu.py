@@ -22,6 +22,9 @@ MANY_ROWS: Final = 1 << 10
 APART: Final = 1 << 16
 # Blocks of such rows that there are at least.
 FEWEST_BLOCKS: Final = 16
+# The same for rows inside of a folded axis: each of its steps reads them again.
+MANY_INNER_ROWS: Final = 1 << 7
+FEWEST_INNER_BLOCKS: Final = 8
 # Up to here rows are folded by a short loop around each vector of columns.
 SHALLOW: Final = 16
 # The names of such runs: of one row, whose elements are states already, and of more.
@@ -153,10 +156,12 @@ def with_streams(problem: Problem) -> tuple[Problem, Problem | None] | None:
     if len(problem.kept) != 1 or problem.reduced[-1].extent >= LONG_ROW:
         return None
     (rows,) = problem.kept
-    if rows.extent < MANY_ROWS:
+    is_inner = stream_outputs(problem) == "outer_streams"
+    if rows.extent < (MANY_INNER_ROWS if is_inner else MANY_ROWS):
         return None
+    blocks = FEWEST_INNER_BLOCKS if is_inner else FEWEST_BLOCKS
     most = APART // max(*(abs(s) for s in rows.strides), 1)
-    most = max(min(most, MANY_ROWS, rows.extent // (ROW_STREAMS * FEWEST_BLOCKS)), 1)
+    most = max(min(most, MANY_ROWS, rows.extent // (ROW_STREAMS * blocks)), 1)
     even = (n for n in range(most, most // 2, -1) if rows.extent % (ROW_STREAMS * n) == 0)
     run = next(even, most)
     blocks, left = divmod(rows.extent, ROW_STREAMS * run)
@@ -168,7 +173,7 @@ def with_streams(problem: Problem) -> tuple[Problem, Problem | None] | None:
 
 
 def stream_outputs(problem: Problem) -> str:
-    """Return the class of outputs of many rows, which :func:`with_streams` has cut into blocks.
+    """Return the class of outputs of many rows, which :func:`with_streams` cuts into blocks.
 
     It is ``outer_streams`` where a folded axis is outside of the rows: its steps are larger.
     """

@@ -307,7 +307,7 @@ def _product(x, y):
 @pytest.mark.parametrize(
     ("shape", "axis", "rule"),
     [((rows, 70), 1, "row_streams") for rows in (1024, 1031, 1151, 1153, 4099)]
-    + [((3, rows, 70), (0, 2), "outer_row_streams") for rows in (1031, 1153)],
+    + [((3, rows, 70), (0, 2), "outer_row_streams") for rows in (131, 200, 1031, 1153)],
 )
 def test_rows_that_fill_no_block_are_folded_too(plans, shape, axis, rule):
     x = with_nans(*shape)
