@@ -27,6 +27,7 @@ from axisfold.passes.place_barriers import place_barriers
 from axisfold.passes.place_shared import place_shared
 from axisfold.passes.serialize_nested import serialize_nested
 from axisfold.passes.simplify_program import simplify_program
+from axisfold.passes.skip_stages import skip_stages
 from axisfold.passes.unroll_loops import unroll_loops
 from axisfold.passes.vectorize_loops import vectorize_loops
 from axisfold.passes.widen_indices import widen_indices
@@ -46,7 +47,8 @@ LEGIBLE: Final[tuple[Pass, ...]] = (
 DEVICE: Final[tuple[Pass, ...]] = (
     # Hints first: everything below sees loop kinds only.
     apply_pragmas,
-    # Before loops are copied: each allocation is still written once.
+    # Before loops are copied: each stage is still written once.
+    skip_stages,
     hoist_allocations,
     # While guards still name one loop each: a full-speed interior and a guarded rest.
     partition_loops,

@@ -132,8 +132,11 @@ class Composer:
         here = tuple(a.var for a in (*kept, *folded))
         mapping = self._of_run(heads, tiles, here, index, rows)
         source = [substitute(e, mapping) for e in self.traced.tile_state]
+        # Along one axis the runs come in order.
+        later = self.traced.tile_later if self.layout.reduced == 1 else ()
+        absorb = [substitute(e, mapping) for e in later]
         state = make_compute(
-            "state", tuple(kept), make_reduce(self.traced.combiner, source, folded)
+            "state", tuple(kept), make_reduce(self.traced.combiner, source, folded, absorb=absorb)
         )
         return self.finished(inputs, index, state, tiles, parts, heads)
 

@@ -25,6 +25,8 @@ BYTE: Final = 8
 # within it, so there it is short.
 RUN: Final = 4096
 SHORT_RUN: Final = 512
+# Elements of a run whose best one is found first, and its place if it is needed.
+SEARCHED_RUN: Final = 1024
 LONG_RUN: Final = 1 << 15
 STOP_RUN: Final = 1024
 # Bytes that each place of a run is read for, where a fold may end after it.
@@ -67,8 +69,20 @@ def _keeps_first(layout: LayoutClass, traced: Traced) -> bool:
     return traced.combiner.keeps_first and len(traced.tile_passes) == 1 and layout.reduced == 1
 
 
+def _is_searched(layout: LayoutClass, traced: Traced) -> bool:
+    """Return whether runs come in order, and places in one are needed where it is better."""
+    return bool(traced.tile_later) and layout.reduced == 1
+
+
+def _searched_runs(composer: Composer) -> Graph:
+    """Return the computation by runs whose places are found apart from their best elements."""
+    rows = LONG_RUN if composer.layout.run == "long" else SEARCHED_RUN
+    return Composer(composer.traced.apart, composer.layout).tiled_graph(rows)
+
+
 def _short_runs(composer: Composer) -> Graph:
     """Return the computation by runs of some KiB, after each of which a fold may end."""
+    composer = Composer(composer.traced.apart, composer.layout)
     width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
     if not is_long(composer.layout):
         return composer.tiled_graph(max(RUN // width, 1))
@@ -150,6 +164,15 @@ RULES: Final = (
         rows.stopping_rows,
         STOP_RUN,
         parameters={"tile_rows": _RUNS, "rows": _FEW},
+    ),
+    Rule(
+        "searched_row",
+        lambda c, t: _is_row(c, t) and c.kept == 0 and _is_searched(c, t),
+        "everything is folded, memory is contiguous, and the place of the best element is wanted: "
+        "a run is searched for it only where it has a better element than the runs before it",
+        rows.searched_row,
+        compose=_searched_runs,
+        parameters={"chunk_rows": _CHUNK_ROWS},
     ),
     Rule(
         "narrow_row",

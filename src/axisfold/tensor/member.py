@@ -123,6 +123,7 @@ class MemberTrace:
         self.shares: list[tuple[Var, Expr]] = []
         self.holds: list[Hold] = []
         self.onces: list[tuple[Var, Expr]] = []
+        self.tile_later: tuple[Expr, ...] = ()
         self.finalized = self._finalize(self._started(a) if member.initial else a)
         value = self.finalized
         if reducer.spread is not None:
@@ -200,6 +201,11 @@ class MemberTrace:
                 if counter.mask == self.mask:
                     counter.tile = tile.count
         self.tile_state = state
+        if tile.supersedes is not None:
+            is_taken = build.truth(tile.supersedes(self._state(self.lhs)))
+            self.tile_later = tuple(
+                build.select(is_taken, new, old) for new, old in zip(state, self.lhs, strict=True)
+            )
 
     def fold_in_tiles(self) -> None:
         """Take part in the tile form of other members: elements go into a state of the run."""

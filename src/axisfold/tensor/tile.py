@@ -82,6 +82,7 @@ class Tile:
         self.heads: list[tuple[Var, Expr]] = []
         self.holds: list[Hold] = []
         self.onces: list[tuple[Var, Expr]] = []
+        self.supersedes: Callable[[Any], Any] | None = None
         self.count: Expr = run.count
         if mask is not build.TRUE:
             self.count = self._pass(build.cast(INT64, mask), "add", lambda d: 0)
@@ -192,7 +193,7 @@ class Tile:
         identity
             A value of a dtype that none is worse than.
         takes
-            Whether an element is better than the best value before it.
+            Whether an element is better than the best value before it, so that it is a state's.
         combine
             Merges two states of ``i`` and ``v``.
         """
@@ -210,8 +211,24 @@ class Tile:
         sources = (self._run.place, value)
         absorb = tuple(build.select(is_better, s, v) for s, v in zip(sources, lhs, strict=True))
         index, best = Var("tile_index", INT64), Var("tile_best", value.dtype)
-        self.passes.append(TilePass((index, best), combiner, sources, absorb, places=(0,)))
+        larger = build.select(takes(rhs[1], lhs[1]), rhs[1], lhs[1])
+        search = TilePass((best,), Combiner(lhs[1:], rhs[1:], (larger,), start[1:]), (value,))
+        far = build.const(highest(INT32), INT32)
+        nearer = Combiner(lhs[:1], rhs[:1], (build.minimum(lhs[0], rhs[0]),), (far,))
+        is_worse = takes(best, value)
+        places = (build.select(is_worse, far, self._run.place),)
+        apart = (search, TilePass((index,), nearer, places, places=(0,), is_seldom=True))
+        self.passes.append(
+            TilePass((index, best), combiner, sources, absorb, places=(0,), apart=apart)
+        )
         return index, best
+
+    def later(self, supersedes: Callable[[Any], Any]) -> None:
+        """Say when the state of the run takes the place of that of all the runs before it.
+
+        ``supersedes`` is given the state of those, or the identity; else they keep theirs.
+        """
+        self.supersedes = supersedes
 
     def fold(
         self, combiner: Combiner, lifted: Sequence[Expr], absorb: Sequence[Expr]

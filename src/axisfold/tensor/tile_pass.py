@@ -38,6 +38,10 @@ class TilePass:
         Which results are indices of elements: of these the pass folds places in the run.
     loses_nan
         Whether a NaN may be passed over.
+    apart
+        Passes that give the same results, or ().
+    is_seldom
+        Whether few runs need the pass: those that have a better element than the ones before.
     """
 
     results: tuple[Var, ...]
@@ -48,6 +52,8 @@ class TilePass:
     terms: int = 0
     places: tuple[int, ...] = ()
     loses_nan: bool = False
+    apart: tuple[TilePass, ...] = ()
+    is_seldom: bool = False
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
@@ -142,7 +148,8 @@ def is_near(tile_pass: TilePass) -> bool:
     """Return whether places in a run stand beside values of at most 16 bits only."""
     fields = tile_pass.combiner.lhs
     values = [v for n, v in enumerate(fields) if n not in tile_pass.places]
-    return bool(tile_pass.places) and all(v.dtype.bits <= INT16.bits for v in values)
+    near = bool(values) and all(v.dtype.bits <= INT16.bits for v in values)
+    return bool(tile_pass.places) and near
 
 
 def with_near_places(tile_pass: TilePass) -> TilePass:

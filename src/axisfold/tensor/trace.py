@@ -56,6 +56,8 @@ class Traced:
     tile_heads, tile_passes, tile_state
         The tile form, over ``elements`` and ``run``; empty if there is none.  Heads are variables
         with their values, of which ``elements`` is the first one of the run.
+    tile_later
+        The state after a run that comes after all before it, or () if it is merged as any is.
     holds, onces
         What passes and results read of each element, computed once; () if they compute it.  And
         variables with their values, which the elements of a run share, over results of passes.
@@ -78,6 +80,7 @@ class Traced:
     tile_heads: tuple[tuple[Var, Expr], ...] = ()
     tile_passes: tuple[TilePass, ...] = ()
     tile_state: tuple[Expr, ...] = ()
+    tile_later: tuple[Expr, ...] = ()
     holds: tuple[Hold, ...] = ()
     onces: tuple[tuple[Var, Expr], ...] = ()
     holding: Traced | None = None
@@ -96,6 +99,12 @@ class Traced:
                 return True
             known.update(tile_pass.results)
         return False
+
+    @property
+    def apart(self) -> Traced:
+        """The fold that searches the places in a run only where it has a better element."""
+        passes = tuple(p for whole in self.tile_passes for p in whole.apart or (whole,))
+        return replace(self, tile_passes=passes)
 
     @property
     def sums_short(self) -> bool:
@@ -170,6 +179,8 @@ def trace(
         traced.tile_heads = tuple(h for p in parts for h in p.tile_heads)
         state = (e for p in parts for e in p.tile_state)
         traced.tile_state = (*state, *(c.tile for c in scene.counters))
+        if len(parts) == 1 and not scene.counters:
+            traced.tile_later = parts[0].tile_later
         if len(parts) == len(holds) == 1:
             traced.holding = _holding(traced, parts[0], passes)
     return traced

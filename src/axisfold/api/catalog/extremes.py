@@ -33,6 +33,11 @@ def _greater(a: Any, b: Any) -> Any:
     return te.less(b, a)
 
 
+def _is_none(a: Any) -> Any:
+    """Whether a state is of no element."""
+    return te.same(a.i, FIRST_INDEX_OF_NONE)
+
+
 def _held(x: Any) -> Any:
     return te.cast(FLOAT32, x) if x.dtype.is_half else x
 
@@ -52,6 +57,7 @@ def _first_in_tile(
         if t.is_complex or t.is_masked:
             return None  # parts have no order of their own, and the first may not count
         index, best = t.first_best(_held, identity, takes, _better_first(wins))
+        t.later(lambda a: te.any(takes(te.cast(a.v.dtype, best), a.v), _is_none(a)))
         return {"i": index, "v": best}
 
     return tile
@@ -120,7 +126,10 @@ def _first_where(is_it: Callable[[Any], Any], arg: Reducer) -> Reducer:
 
     def tile(t: Any) -> Any:
         found = None if arg.tile is None else arg.tile(t)
-        return None if found is None else {"i": where(found["v"], found["i"])}
+        if found is None:
+            return None
+        t.later(lambda a: te.all(is_it(found["v"]), _is_none(a)))
+        return {"i": where(found["v"], found["i"])}
 
     return Reducer(
         arg.name,
@@ -129,7 +138,7 @@ def _first_where(is_it: Callable[[Any], Any], arg: Reducer) -> Reducer:
         lift=where,
         combine=lambda a, b: te.minimum(a.i, b.i),
         tile=tile,
-        finalize=lambda a: te.select(te.same(a.i, FIRST_INDEX_OF_NONE), 0, a.i),
+        finalize=lambda a: te.select(_is_none(a), 0, a.i),
         facts=("idempotent", "exact", "first"),
     )
 
@@ -140,7 +149,7 @@ FIRST_TRUE = _first_where(lambda x: x, ARGMAX)
 
 def _or_none(a: Any) -> Any:
     """The index, -1 where no element was folded."""
-    return te.select(te.same(a.i, FIRST_INDEX_OF_NONE), -1, a.i)
+    return te.select(_is_none(a), -1, a.i)
 
 
 def _partial(arg: Reducer) -> Reducer:
@@ -192,6 +201,7 @@ def _first_number_in_tile(
             return None  # parts have no order of their own, and the first may not count
         combine = _better_first(wins, passes_nan=True)
         index, best = t.first_best(_held, _nan_or(identity), takes, combine)
+        t.later(lambda a: takes(te.cast(a.v.dtype, best), a.v))
         return {"i": te.select(te.isnan(best), FIRST_INDEX_OF_NONE, index), "v": best}
 
     return tile
