@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from axisfold.dtypes import INT64
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, IfThenElse, Load, Node, Select
@@ -23,7 +24,7 @@ def skip_stages(kernel: Kernel) -> Kernel:
 
     After::
 
-        allocate(P) { if (c) { P[0] = far  for (r, 0, n) { … } }  y = select(c, P[0], y) }
+        allocate(P) { if (c) { P[0] = far  for (r, 0, n) { … } } else { P[0] = 0 }  y = … }
 
     Notes
     -----
@@ -50,22 +51,39 @@ def _skipping(allocation: Allocate) -> Allocate:
         return allocation
     if any(_written(s) - {buffer} for s in stage):
         return allocation
-    condition = _condition(readers, buffer)
+    reads = list(_reads(readers, buffer))
+    condition = _condition(readers, reads)
     if condition is None:
         return allocation
+    is_one = all(build.as_int(e) == 1 for e in buffer.allocated_extents)
+    if not is_one and any(r.is_evaluated for r in reads):
+        return allocation
+    nothing = build.const(0, buffer.dtype)
     guarded = build.seq(*stage)
     for part in reversed(build.conjuncts(condition)):
-        guarded = If(part, guarded)
+        otherwise = Store(buffer, build.const(0, INT64), nothing) if is_one else None
+        guarded = If(part, guarded, otherwise)
     return replace(allocation, body=build.seq(guarded, *readers))
 
 
-def _condition(readers: Sequence[Stmt], buffer: Buffer) -> Expr | None:
-    """Return what holds wherever the buffer is read, None if it is not known before that."""
-    found = list(_reads(readers, buffer))
-    conditions, written = found[0] if found else ((), frozenset())
-    if not conditions or any(set(c) != set(conditions) for c, _ in found):
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A read: the conditions it is used under, what is written before, and whether it runs anyway.
+
+    Both sides of a ``Select`` are evaluated.
+    """
+
+    conditions: tuple[Expr, ...]
+    written: frozenset[Buffer]
+    is_evaluated: bool
+
+
+def _condition(readers: Sequence[Stmt], reads: Sequence[_Read]) -> Expr | None:
+    """Return what holds wherever a buffer is read, None if it is not known before that."""
+    conditions = reads[0].conditions if reads else ()
+    if not conditions or any(set(r.conditions) != set(conditions) for r in reads):
         return None
-    written = written.union(*(w for _, w in found))
+    written = frozenset().union(*(r.written for r in reads))
     inside = {n.var for s in readers for n in post_order(s) if isinstance(n, (For, Let))}
     for condition in conditions:
         loads = (n.buffer for n in post_order(condition) if isinstance(n, Load))
@@ -74,34 +92,33 @@ def _condition(readers: Sequence[Stmt], buffer: Buffer) -> Expr | None:
     return build.all_of(conditions)
 
 
-def _reads(
-    readers: Sequence[Stmt], buffer: Buffer
-) -> Iterator[tuple[tuple[Expr, ...], frozenset[Buffer]]]:
-    """Yield for each read under which conditions it stands, and what is written before it."""
+def _reads(readers: Sequence[Stmt], buffer: Buffer) -> Iterator[_Read]:
+    """Yield the reads of a buffer in order."""
     written: set[Buffer] = set()
-    waiting: list[tuple[Node | Buffer, tuple[Expr, ...]]] = [(s, ()) for s in reversed(readers)]
+    waiting: list[tuple[Node | Buffer, tuple[Expr, ...], bool]]
+    waiting = [(s, (), False) for s in reversed(readers)]
     while waiting:
-        node, under = waiting.pop()
+        node, under, runs = waiting.pop()
         match node:
             case Buffer():
                 written.add(node)
                 continue
-            case (
-                If(condition, yes, no) | Select(condition, yes, no) | IfThenElse(condition, yes, no)
-            ):
-                if no is not None:
-                    waiting.append((no, _with(under, build.logical_not(condition))))
-                waiting += [(yes, _with(under, condition)), (condition, under)]
+            case If() | Select() | IfThenElse():
+                condition, sides = node.condition, children(node)[1:]
+                holds = (condition, build.logical_not(condition))
+                for side, held in reversed(list(zip(sides, holds, strict=False))):
+                    waiting.append((side, _with(under, held), runs or isinstance(node, Select)))
+                waiting.append((condition, under, runs))
                 continue
             case Load() if node.buffer == buffer:
-                yield under, frozenset(written)
+                yield _Read(under, frozenset(written), runs)
             case Store():
-                waiting.append((node.buffer, ()))  # once its value has been read
+                waiting.append((node.buffer, (), False))  # once its value has been read
             case For():
                 written |= _written(node)  # by the rounds before
             case _:
                 pass
-        waiting += [(child, under) for child in reversed(children(node))]
+        waiting += [(child, under, runs) for child in reversed(children(node))]
 
 
 def _with(conditions: tuple[Expr, ...], more: Expr) -> tuple[Expr, ...]:

@@ -144,6 +144,8 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
         yield _Change("kept", 0, "no kept axis")
     else:
         yield _Change("kept", 1, "a kept axis")
+    if layout.reduced > 1:
+        yield _Change("reduced", 1, "one folded axis")
     for field, names, what in (("run", _RUNS, "folds"), ("outputs", _OUTPUTS, "results")):
         mine = getattr(layout, field)
         for name in names:
@@ -167,6 +169,9 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
     if not traced.combiner.keeps_first:
         indices = tuple(Var(v.name, INT64) for v in traced.combiner.lhs)
         yield _Change("first", indices, "a reducer that keeps the first state of all")
+    if not traced.tile_later:
+        words = "a reducer that wants the place of its best element"
+        yield _Change("later", traced.lifted, words)
     if traced.combiner.is_ordered:
         yield _Change("ordered", False, "a reducer that may be folded in any order")
     if "exact" not in traced.combiner.facts:
@@ -211,6 +216,8 @@ def _changed(
                 other.combiner = replace(other.combiner, facts=facts, lhs=change.value)
             case "absorbing":
                 other.combiner = replace(other.combiner, absorbing=change.value)
+            case "later":
+                other.tile_later = change.value
             case "tiles":
                 other.tile_passes = change.value
             case _:

@@ -76,7 +76,7 @@ def _is_searched(layout: LayoutClass, traced: Traced) -> bool:
 
 def _searched_runs(composer: Composer) -> Graph:
     """Return the computation by runs whose places are found apart from their best elements."""
-    rows = LONG_RUN if composer.layout.run == "long" else SEARCHED_RUN
+    rows = LONG_RUN if is_long(composer.layout) else SEARCHED_RUN
     return Composer(composer.traced.apart, composer.layout).tiled_graph(rows)
 
 

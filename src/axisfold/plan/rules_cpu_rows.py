@@ -32,6 +32,8 @@ CHUNK_BYTES: Final = 1 << 18
 # Places of a long row, each for whole lines of a cache.
 LONG_STREAMS: Final = 4
 CHUNK_ROWS: Final = 32
+# The same of long runs: of half a MiB of float32.
+LONG_CHUNK_ROWS: Final = 4
 # Runs of a part whose fold may end early: the first part is folded before threads start.
 STOP_ROWS: Final = 4
 # Runs of a block that threads share before they look whether it has what is searched for.
@@ -204,9 +206,12 @@ def outer_row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target)
 
 
 def tiled_row(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int = CHUNK_ROWS
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int | None = None
 ) -> None:
     """A run of the row at a time: each pass over it by lanes, from the first-level cache."""
+    if chunk_rows is None:
+        is_long = graph.layout is not None and graph.layout.run != "row"
+        chunk_rows = LONG_CHUNK_ROWS if is_long else CHUNK_ROWS
     tensors, _, at = parts(s, graph, chunk_rows)
     state = s[first(tensors)]
     if at is None:
@@ -215,7 +220,7 @@ def tiled_row(
 
 
 def searched_row(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int = CHUNK_ROWS
+    s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int | None = None
 ) -> None:
     """A run of the row at a time: its best element, and the place of that where it is needed."""
     tiled_row(s, graph, traced.apart, target, chunk_rows=chunk_rows)

@@ -12,13 +12,15 @@ import axisfold
 from axisfold.api import launches
 from axisfold.ir import build
 from axisfold.ir.expr import Load
-from axisfold.ir.stmt import Allocate
+from axisfold.ir.stmt import Allocate, For, If
 from axisfold.ir.walk import post_order
+from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.rules_cpu_columns import TILE_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, LONG_STREAMS
 from axisfold.plan.schedules_cpu import STREAMS
 from axisfold.plan.script import schedule_source
+from axisfold.plan.writing import loops as lowered
 
 
 @pytest.fixture
@@ -164,10 +166,10 @@ CASES = [
     ("all", with_nans(3, LONG) != 2, 1, "stopping_row"),
     ("any", np.zeros((5, 2 * LONG), "float64")[:, 1:-1], 1, "stopping_row"),
     ("var", outlier_first(LONG), None, "single_pass_row"),
-    ("argmax", ties(LONG), None, "single_pass_row"),
+    ("argmax", ties(LONG), None, "searched_row"),
     ("argmax", ties(7, 5001), 1, "tiled_rows"),
     ("argmin", with_nans(7, 5001), 1, "tiled_rows"),
-    ("argmax", ties(70_001), None, "tiled_long_row"),
+    ("argmax", ties(70_001), None, "searched_row"),
     ("argmax", np.full((3, 99), -np.inf, "float32"), 1, "tiled_rows"),
     ("var", outlier_first(7, 5001), 1, "tiled_rows"),
     ("std", numbers(5, 101, dtype="complex64"), 1, "tiled_rows"),
@@ -186,12 +188,19 @@ CASES = [
     ("argmin", numbers(3001, 11, dtype="bool"), 1, "short_row"),
     ("argmax", with_nans(2051, 17), 1, "tiled_rows"),
     ("var", outlier_first(1025, 33), 1, "tiled_rows"),
-    ("nanargmax", with_nans(LONG), None, "single_pass_row"),
+    ("nanargmax", with_nans(LONG), None, "searched_row"),
     ("nanargmin", with_nans(9, 5001), 1, "tiled_rows"),
     ("nanargmax", np.where(numbers(3, 999) > -1, np.nan, -1), 1, "tiled_rows"),
     ("nanargmin", with_nans(101, 77), 0, "tiled_column"),
     ("nanmax", np.arange(70_001) == 70_000, None, "stopping_row"),
     ("argmax", np.asfortranarray(ties(3, 77, 5)), None, "tiled_long_row"),
+    ("argmax", np.full(3000, -np.inf, "float32"), None, "searched_row"),
+    ("argmax", np.where(np.arange(5000) == 4999, np.nan, np.inf), None, "searched_row"),
+    ("argmin", np.where(np.arange(LONG) % 70_000 == 69_999, -0.0, 0.0), None, "searched_row"),
+    ("argmax", with_nans(LONG + 77), None, "searched_row"),
+    ("argmin", np.arange(90_000, 0, -1, "int32")[::-1], None, "searched_row"),
+    ("nanargmin", np.where(np.arange(9000) < 8000, np.nan, 7.0), None, "searched_row"),
+    ("argmax", numbers(20_000, dtype="float16"), None, "searched_row"),
     ("argmax", ties(501, 33), 0, "tiled_column"),
     ("argmin", with_nans(101, 5001), 0, "tiled_column"),
     ("var", outlier_first(301, 4101), 0, "tiled_column"),
@@ -208,9 +217,9 @@ CASES = [
     ("sum", numbers(160, 36, 7, dtype="float64"), 1, "column"),
     ("max", with_nans(160, 36, 16).reshape(160, 36, 16), 1, "few_columns"),
     ("sum", numbers(80, 70, 7), 1, "few_columns"),
-    ("argmax", numbers(LONG, dtype="uint8"), None, "single_pass_row"),
-    ("argmin", np.full(LONG, 7, "int16"), None, "single_pass_row"),
-    ("argmax", (np.arange(40_000) == 39_999).astype("int8"), None, "tiled_long_row"),
+    ("argmax", numbers(LONG, dtype="uint8"), None, "searched_row"),
+    ("argmin", np.full(LONG, 7, "int16"), None, "searched_row"),
+    ("argmax", (np.arange(40_000) == 39_999).astype("int8"), None, "searched_row"),
 ]  # fmt: skip
 
 
@@ -295,9 +304,23 @@ def test_narrow_sums_hold_runs_of_any_length(plans, monkeypatch, name, x, run):
 def test_places_of_bytes_fit_runs_of_any_length(plans, monkeypatch):
     monkeypatch.setattr(planner, "_plans", {})
     monkeypatch.setattr(planner, "tuned_rule", lambda r, *_: r.with_values({"tile_rows": 1 << 16}))
-    assert axisfold.argmax((np.arange(LONG) == 50_000).astype("uint8")) == 50_000
+    x = np.zeros((LONG, 2), "uint8", order="F")  # two folded axes: runs come in another order
+    x[50_000, 1] = 1
+    assert axisfold.argmax(x) == 100_001
     assert [p.rule.name for p in plans] == ["single_pass_row"]
     launches.forget()
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 5000), ("int8", LONG), ("bool", 9000)])
+def test_only_runs_with_a_better_element_are_searched(plans, dtype, size):
+    x = np.zeros(size, dtype)
+    x[size - 3] = 1
+    assert axisfold.argmax(x) == size - 3
+    (plan,) = plans
+    program = skip_stages(lowered(plan.traced, plan, plan.target))
+    guards = [n for n in post_order(program.body) if isinstance(n, If)]
+    searches = [n for n in guards if any(isinstance(m, For) for m in post_order(n.then))]
+    assert any("tile0[" in str(n.condition) for n in searches)
 
 
 def _product(x, y):
