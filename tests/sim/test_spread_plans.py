@@ -92,7 +92,7 @@ def test_short_rows_are_held_by_few_threads(extent, dtype):
         gpu = made.layout.gpu
         assert (found, gpu.is_held) == ("whole_row_elements", True)
         assert (gpu.lanes, gpu.team, gpu.steps) == SHORT[extent, dtype]
-        assert _sums_own(made) == (gpu.steps <= sizes_gpu.SHORT_SUM and _has_wide_sums(name, dtype))
+        assert _sums_own(made) == (gpu.steps <= sizes_gpu.HELD and _has_wide_sums(name, dtype))
 
 
 def _has_wide_sums(name, dtype):
@@ -107,7 +107,7 @@ def _sums_own(made):
 
 
 def test_own_sums_are_off_by_no_more_than_their_results():
-    """Many small terms beside one large: each float32 sum of a thread has eight terms at most."""
+    """Many small terms beside one large: each float32 sum of a thread has four terms at most."""
     x = np.zeros((2, 4096), "float32")
     x[:, ::97], x[1, 1::2] = -16, np.linspace(-24, 0, 2048, dtype="float32")
     found, [result] = fold_in_sim([x], ["softmax"], 1, seed=3)

@@ -20,7 +20,7 @@ from axisfold.plan.compose_tiles import (
     with_passes,
 )
 from axisfold.plan.gpu_class import GpuClass
-from axisfold.plan.sizes_gpu import SHORT_SUM
+from axisfold.plan.sizes_gpu import HELD, SHORT_SUM
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.compute import make_compute
 from axisfold.tensor.reduce import make_reduce
@@ -59,7 +59,7 @@ class _WholeFold:
         """Add a pass; ``short`` is what it is over a few elements."""
         pairs = zip(short.combiner.lhs, tile_pass.combiner.lhs, strict=True)
         is_narrower = any(a.dtype != b.dtype for a, b in pairs)
-        if self.private and is_narrower and self.gpu.steps <= SHORT_SUM:
+        if self.private and is_narrower and self.gpu.steps <= HELD:
             self._add_by_threads(tile_pass, short)
             return
         folded = [
@@ -72,19 +72,25 @@ class _WholeFold:
         self.made.append(make_compute(f"tile{len(self.made)}", tuple(kept), body).outputs)
 
     def _add_by_threads(self, tile_pass: TilePass, short: TilePass) -> None:
-        """Fold the elements of each lane of a thread as they are, and then all these states."""
+        """Fold the elements of a few loads as they are, each lane alone, then all these states."""
         gpu, name = self.gpu, f"tile{len(self.made)}"
-        kept, dealt = _kept(self.composer), _dealt(gpu, "data")
-        step = axis_of("step", build.const(gpu.steps, INT64), "reduce")
-        block, thread, *lane = (a.var for a in dealt)
-        unit = held_unit(gpu, step.var, block, thread)
+        # Elements of results have as many digits as the terms; a fold has a tile's precision.
+        count = -(-gpu.steps // (SHORT_SUM if self.traced.is_spread else HELD))
+        size = -(-gpu.steps // count)
+        runs, steps = build.const(count, INT64), build.const(size, INT64)
+        kept, dealt = _kept(self.composer), [axis_of("run", runs, "data"), *_dealt(gpu, "data")]
+        step = axis_of("step", steps, "reduce")
+        run, block, thread, *lane = (a.var for a in dealt)
+        unit = held_unit(gpu, run * size + step.var, block, thread)
+        has_rest = count * size * gpu.team > gpu.fixed[0]
         sources, absorb = self._terms(short, kept, [unit, *lane])
         own = make_reduce(
             short.combiner, sources, step, absorb=absorb,
-            where=build.likely(unit < gpu.fixed[0]) if has_tail(gpu) else None,
+            where=build.likely(unit < gpu.fixed[0]) if has_rest else None,
         )  # fmt: skip
         parts = make_compute(f"{name}.own", (*kept, *dealt), own).outputs
-        kept, folded = _kept(self.composer), _dealt(gpu, "reduce")
+        kept = _kept(self.composer)
+        folded = [axis_of("run", runs, "reduce"), *_dealt(gpu, "reduce")]
         place = tuple(a.var for a in (*kept, *folded))
         pairs = zip(tile_pass.combiner.lhs, parts, strict=True)
         body = make_reduce(

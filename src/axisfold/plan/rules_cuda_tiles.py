@@ -68,48 +68,46 @@ def _hold(stage: Stage, graph: Graph) -> None:
     """Let each thread of a row's team read its elements into registers, all loads at once."""
     gpu = graph.gpu
     step, block, thread, *lane = stage.op.axis[_kept(graph) :]
-    _deal(stage, graph, block, thread, step, lane)
+    _deal(stage, graph, (block, thread), (step,), lane)
     if has_tail(gpu):
         unit = held_unit(gpu, step.var, block.var, thread.var)
         stage.set_store_predicate(build.likely(unit < gpu.fixed[0]))
 
 
 def _fold_own(stage: Stage, graph: Graph) -> None:
-    """Let each thread of a row's team fold what it holds, each lane of a load by itself."""
-    block, thread, *lane = stage.op.axis[_kept(graph) :]
-    _deal(stage, graph, block, thread, stage.op.reduce_axis[0], lane)
+    """Let each thread of a row's team fold a few loads that it holds, each lane by itself."""
+    run, block, thread, *lane = stage.op.axis[_kept(graph) :]
+    _deal(stage, graph, (block, thread), (run, stage.op.reduce_axis[0]), lane)
 
 
 def _deal(
-    stage: Stage, graph: Graph, block: Axis, thread: Axis, step: Axis, lane: list[Axis]
+    stage: Stage, graph: Graph, team: tuple[Axis, Axis], steps: tuple[Axis, ...], lane: list[Axis]
 ) -> None:
+    """Bind the axes of a row's team, and write out what each of its threads does."""
     stage.set_scope("local")
-    stage.reorder(block, thread, step, *lane)
+    stage.reorder(*team, *steps, *lane)
     if graph.gpu.cluster > 1:
-        bind(stage, block, "clusterCtaIdx.x")
+        bind(stage, team[0], "clusterCtaIdx.x")
     if graph.gpu.team > 1:
-        bind(stage, thread, "threadIdx.x")
-    stage.unroll(step)
+        bind(stage, team[1], "threadIdx.x")
+    for step in steps:
+        stage.unroll(step)
     if lane:
         stage.vectorize(lane[0])
 
 
 def _fold_team(s: Schedule, graph: Graph, tensors: Any) -> None:
-    """Fold what the threads of a row's team have folded, first the lanes of each."""
+    """Fold what the threads of a row's team have folded, first the states of each."""
     stage = s[first(tensors)]
-    block, thread, *lane = stage.op.reduce_axis
+    run, block, thread, *lane = stage.op.reduce_axis
     if graph.gpu.team == 1:
-        for axis in lane:
+        for axis in (run, *lane):
             stage.unroll(axis)
         return
-    team = fused(stage, [block, thread])
-    if not lane:
-        bind_team(stage, team, graph.gpu)
-        return
-    lanes = s[first(s.rfactor(tensors, team))]
-    at = bind_team(stage, stage.op.reduce_axis[0], graph.gpu)
-    lanes.compute_at(stage, at)
-    lanes.unroll(lanes.op.reduce_axis[0])
+    own = s[first(s.rfactor(tensors, fused(stage, [block, thread])))]
+    own.compute_at(stage, bind_team(stage, stage.op.reduce_axis[0], graph.gpu))
+    for axis in own.op.reduce_axis:
+        own.unroll(axis)
 
 
 def _kept(graph: Graph) -> int:

@@ -50,8 +50,9 @@ ROWS_BYTES: Final = 80
 # Loads of a thread, and their elements, that it holds while it passes over a row several times.
 HELD: Final = 8
 HELD_ELEMENTS: Final = 32
-# Terms up to this many are summed in float32: a sum is off by no more than its result may be.
-SHORT_SUM: Final = 8
+# Terms up to this many are summed in float32 where elements share the sum: it is off by less than
+# each of them.
+SHORT_SUM: Final = 4
 # Elements of a thread that also computes those of the result, in loads of several or of one, and
 # threads that are neighbours at least.
 SPREAD_ELEMENTS: Final = 16
