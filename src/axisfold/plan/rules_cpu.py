@@ -13,7 +13,7 @@ from axisfold.plan import rules_cpu_narrow as narrow
 from axisfold.plan import rules_cpu_rows as rows
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rule import Rule
-from axisfold.plan.schedules_cpu import STREAMS, share
+from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS, share
 from axisfold.plan.sizes_cpu import FEW_ROWS
 from axisfold.schedule.schedule import Schedule
 from axisfold.target import Target
@@ -31,6 +31,7 @@ LONG_RUN: Final = 1 << 15
 STOP_RUN: Final = 1024
 # Bytes that each place of a run is read for, where a fold may end after it.
 STREAM_BYTES: Final = 1 << 13
+HUGE_STREAM_BYTES: Final = 1 << 15
 LANES: Final = 64
 # Rows of a tile of columns; narrow sums hold more.  Those of a part are few enough for all parts.
 TILE_ROWS: Final = 16
@@ -45,7 +46,7 @@ LONGEST: Final = 16
 _CHUNKS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18)
 _RUNS: Final = (256, 512, 1024, 2048, 4096, 8192)
 _LONG_RUNS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16)
-_CHUNK_ROWS: Final = (8, 32, 128)
+_CHUNK_ROWS: Final = (4, 8, 32, 128)
 _TILES: Final = (1 << 13, 1 << 15, 1 << 16, 1 << 17)
 _FEW: Final = (1, 2, 4, 8)
 
@@ -87,8 +88,15 @@ def _short_runs(composer: Composer) -> Graph:
     if not is_long(composer.layout):
         return composer.tiled_graph(max(RUN // width, 1))
     # Whole vectors, and places that are no multiple of 4 KiB apart: these share a set of the cache.
-    vectors = max(STREAM_BYTES // width // LANES, 1) + 1
-    return composer.tiled_graph(STREAMS * vectors * LANES)
+    is_huge = composer.layout.run == "huge" and _ends_early(composer.traced)
+    streams, size = (LONG_STREAMS, HUGE_STREAM_BYTES) if is_huge else (STREAMS, STREAM_BYTES)
+    vectors = max(size // width // LANES, 1) + 1
+    return composer.tiled_graph(streams * vectors * LANES)
+
+
+def _long_runs(composer: Composer) -> Graph:
+    """Return the computation by runs that several places are read in."""
+    return composer.tiled_graph(2 * LONG_RUN if composer.layout.run == "huge" else LONG_RUN)
 
 
 def _has_tiles(traced: Traced) -> bool:
@@ -191,8 +199,8 @@ RULES: Final = (
         "the folded axis is contiguous and the reducer has a form of one pass for short runs: "
         "each run is read in several places at once",
         rows.tiled_row,
-        LONG_RUN,
         parameters={"tile_rows": _LONG_RUNS},
+        compose=_long_runs,
     ),
     Rule(
         "row_of_passes",

@@ -8,6 +8,7 @@ from typing import Any, Final
 from axisfold.ir import build
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_cpu import (
+    LONG_STREAMS,
     accumulators,
     calls,
     first,
@@ -29,8 +30,6 @@ CHUNK: Final = 1 << 15
 # Bytes of a chunk of a huge row, after each of which states are merged; the last chunk, which is
 # not whole, is read by guarded loops.
 CHUNK_BYTES: Final = 1 << 18
-# Places of a long row, each for whole lines of a cache.
-LONG_STREAMS: Final = 4
 CHUNK_ROWS: Final = 32
 # The same of long runs: of half a MiB of float32.
 LONG_CHUNK_ROWS: Final = 4
@@ -282,7 +281,8 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         if calls(tile_pass) or tile_pass.is_seldom:
             many = 1  # the processor has several in flight, and registers hold their constants
         is_long = part is None and often == 1
-        places = min(streams_of(graph), many) if is_long else 1
+        most = LONG_STREAMS if graph.layout is not None and graph.layout.run == "huge" else many
+        places = min(streams_of(graph), many, most) if is_long else 1
         # What the first of several passes over the next run reads.
         is_last = often > 1 and tile_pass is traced.tile_passes[-1]
         ahead = _run_bytes(graph) if is_last else 0

@@ -22,6 +22,8 @@ WIDE_VECTOR: Final = 64
 # Places of memory that a thread reads at once.  One stream of loads reaches two thirds of what a
 # core can read, four to eight all of it.
 STREAMS: Final = 8
+# Places of a long row, each for whole lines of a cache.
+LONG_STREAMS: Final = 4
 
 
 def lanes(combiner: Combiner, target: Target) -> int:

@@ -17,8 +17,8 @@ from axisfold.ir.walk import post_order
 from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.rules_cpu_columns import TILE_AHEAD
-from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, LONG_STREAMS
-from axisfold.plan.schedules_cpu import STREAMS
+from axisfold.plan.rules_cpu_rows import CHUNK_BYTES
+from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS
 from axisfold.plan.script import schedule_source
 from axisfold.plan.writing import loops as lowered
 
@@ -285,6 +285,32 @@ def test_passes_read_a_few_rows_at_once(plans, shape, split):
     for plan in plans:
         assert plan.rule.name == "tiled_column"
         assert f"reduce_axis[0], {split}" in schedule_source(plan)
+
+
+@pytest.mark.parametrize("size", [1 << 19, LONG, 2 * LONG + 4097])
+@pytest.mark.parametrize(
+    ("name", "dtype", "rule"),
+    [
+        ("argmax", "float32", "searched_row"),
+        ("var", "float32", "single_pass_row"),
+        ("count_nonzero", "bool", "narrow_row"),
+        ("any", "bool", "stopping_row"),
+        ("all", "float64", "stopping_row"),
+    ],
+)
+def test_huge_rows_have_longer_runs(plans, monkeypatch, name, dtype, rule, size):
+    monkeypatch.setattr(sizes_cpu, "HUGE_ROW", 1 << 18)
+    x = numbers(size, dtype=dtype)
+    places = [None]
+    if rule == "stopping_row":
+        x = np.full(size, name == "all", dtype)
+        places = [None, size - 1, size // 2, 0]
+    for place in places:
+        if place is not None:
+            x[place] = not x[place]
+        found, wanted = getattr(axisfold, name)(x), getattr(np, name)(x)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    assert {(p.rule.name, p.layout.run) for p in plans} == {(rule, "huge")}
 
 
 @pytest.mark.parametrize("run", [1 << 13, 1 << 16])
