@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
-from axisfold.analysis.affine import linear_form
-from axisfold.analysis.bounds import Bounds, symbolic_bounds
+from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.simplify import can_prove, simplify
-from axisfold.errors import UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.expr import Compare, Expr, Node, Var
 from axisfold.ir.stmt import (
@@ -33,6 +30,18 @@ from axisfold.ir.stmt import (
 )
 from axisfold.ir.walk import rewrite, statements, uses
 from axisfold.passes.copying import renamed_loops
+from axisfold.passes.guards import (
+    SPLIT,
+    Found,
+    Reach,
+    covers,
+    guards_in,
+    is_by_lane,
+    is_in_unrolled,
+    is_split_inside,
+    is_tested_once,
+    reaches_of,
+)
 from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.threads import has_meeting, is_block_tag
@@ -49,9 +58,6 @@ MAX_TAIL_STORES = 16
 # The rest of a parallel loop that has no more rounds than this is not worth a second start of the
 # threads.
 FEW_ROUNDS = 4
-
-# Loops that can be split; a vectorized or unrolled one needs its constant extent.
-_SPLIT: Final = ("serial", "rolled", "parallel")
 
 
 def partition_loops(kernel: Kernel) -> Kernel:
@@ -73,23 +79,6 @@ def partition_loops(kernel: Kernel) -> Kernel:
     ``if (blockIdx.x < floordiv(n, 32)) { … } else { … if likely(…) { … } }``.
     """
     return _Partition().run(kernel)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A guard inside a loop, with the domains of the loops between.
-
-    ``inner`` are the variables of these loops, and of threads that must agree; ``serial`` those of
-    the serial and parallel ones among them, ``lanes`` those of the vectorized ones, ``unrolled``
-    those of the unrolled ones.
-    """
-
-    condition: Expr
-    bounds: Bounds
-    inner: frozenset[Var] = frozenset()
-    serial: frozenset[Var] = frozenset()
-    lanes: frozenset[Var] = frozenset()
-    unrolled: frozenset[Var] = frozenset()
 
 
 class _Partition(StmtRewriter):
@@ -118,10 +107,10 @@ class _Partition(StmtRewriter):
         inside = self.bounds
         for var, extent in zip(launch.vars, launch.extents, strict=True):
             inside = inside.extended(var, build.const(0, var.dtype), extent)
-        found = _guards(launch.body, _Found(build.TRUE, inside, self.threads))
-        guards = [g for g in found if _in_unrolled(g) and not _is_split_inside(g)]
+        found = guards_in(launch.body, Found(build.TRUE, inside, self.threads))
+        guards = [g for g in found if is_in_unrolled(g) and not is_split_inside(g)]
         block = launch.vars[0]
-        edges = {c: r.first for c, r in _reaches(block, guards).items() if r.first is not None}
+        edges = {c: r.first for c, r in reaches_of(block, guards).items() if r.first is not None}
         if not edges:
             return launch
         first = functools.reduce(build.minimum, dict.fromkeys(edges.values()))
@@ -131,28 +120,36 @@ class _Partition(StmtRewriter):
         return replace(launch, body=If(simplify(block < first, inside), whole, rest))
 
     def visit_for(self, loop: For) -> Stmt:
-        if loop.kind not in _SPLIT or loop.var in self.rolled:
+        if loop.kind not in SPLIT or loop.var in self.rolled:
             return super().visit_for(loop)
         if self.is_rest:
             if (rounds := build.as_int(loop.extent)) is not None and rounds <= MAX_TAIL_STORES:
                 return super().visit_for(loop)
-            last, _ = self._last(loop, _reaches(loop.var, self._guards(loop)))
+            last, _ = self._last(loop, reaches_of(loop.var, self._guards(loop)))
             return super().visit_for(replace(loop, extent=simplify(last, self.bounds)))
         # A guard is taken out of the innermost serial loop that moves it: less code doubles.
-        guards = [g for g in self._guards(loop) if not _is_split_inside(g)]
-        reaches = _reaches(loop.var, guards)
+        guards = [g for g in self._guards(loop) if not is_split_inside(g)]
+        reaches = reaches_of(loop.var, guards)
         edges = {c: reach.first for c, reach in reaches.items() if reach.first is not None}
-        if not edges or _is_tested_once(loop, guards) or not self._may_copy(loop.body):
+        if not edges or is_tested_once(loop, guards) or not self._may_copy(loop.body):
             return super().visit_for(loop)
+        last, ending = self._last(loop, reaches)
+        # Guards that hold as long as anything is left do not say where the rest begins.
+        ends = {reaches[c].end for c in ending}
+        held = {c for c, edge in edges.items() if edge in ends}
+        if held == edges.keys():
+            body = _without(loop.body, held)
+            return super().visit_for(replace(loop, extent=simplify(last, self.bounds), body=body))
+        edges = {c: edge for c, edge in edges.items() if c not in held}
+        loop = replace(loop, body=_without(loop.body, held))
         first = self._rounds(loop, edges.values())
         interior = replace(loop, extent=first, body=_without(loop.body, set(edges)))
-        last, ending = self._last(loop, reaches)
         rest = last - first
         is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
         kind: LoopKind = "rolled" if is_short or loop.kind == "serial" else loop.kind
         body = loop.body if self._is_small(loop.body) else self._rolled(loop.body)
         if not self.is_launched and len(set(edges.values())) == 1:
-            conditions = {g.condition for g in guards if _by_lane(g)}
+            conditions = {g.condition for g in guards if is_by_lane(g)}
             body = _in_part(body, conditions & ending & edges.keys())
         # A loop that ended early does not go on: the rest is tested before its first round too.
         tail = replace(loop, min=loop.min + first, extent=rest, kind=kind, body=body)
@@ -166,12 +163,12 @@ class _Partition(StmtRewriter):
         self.copies //= 2
         return build.seq(interior_half, rest_half)
 
-    def _guards(self, loop: For) -> Iterator[_Found]:
+    def _guards(self, loop: For) -> Iterator[Found]:
         """Yield the guards inside a loop."""
         inside = self.bounds.extended(loop.var, loop.min, loop.extent)
         # Where threads meet, all of them make the same rounds.
-        moving = self.threads if has_meeting(loop.body) else frozenset()
-        return _guards(loop.body, _Found(build.TRUE, inside, moving))
+        moving = self.threads if self.threads and has_meeting(loop.body) else frozenset()
+        return guards_in(loop.body, Found(build.TRUE, inside, moving))
 
     def _is_small(self, body: Stmt) -> bool:
         """Return whether a tail stays as it is."""
@@ -204,7 +201,7 @@ class _Partition(StmtRewriter):
             rounds = build.minimum(edge - loop.min, rounds)
         return simplify(build.maximum(rounds, 0), self.bounds)
 
-    def _last(self, loop: For, reaches: Mapping[Expr, _Reach]) -> tuple[Expr, set[Expr]]:
+    def _last(self, loop: For, reaches: Mapping[Expr, Reach]) -> tuple[Expr, set[Expr]]:
         """Return after how many rounds nothing is left, and the guards that say so.
 
         These fail in all later rounds, and everything in the body stands under one of them.
@@ -215,7 +212,7 @@ class _Partition(StmtRewriter):
                 ends.setdefault(reach.end, set()).add(condition)
         rounds, ending = loop.extent, set[Expr]()
         for end, conditions in ends.items():
-            if _covers(loop.body, conditions):
+            if covers(loop.body, conditions):
                 rounds = build.minimum(end - loop.min, rounds)
                 ending |= conditions
         return build.maximum(rounds, 0), ending
@@ -228,32 +225,10 @@ def _copies(stmt: Stmt) -> int:
 
 
 def _is_split(loop: For) -> bool:
-    guards = _guards(loop.body, _Found(build.TRUE, Bounds()))
-    return loop.kind in _SPLIT and any(
-        uses(g.condition, {loop.var}) and not _is_split_inside(g) for g in guards
+    guards = guards_in(loop.body, Found(build.TRUE, Bounds()))
+    return loop.kind in SPLIT and any(
+        uses(g.condition, {loop.var}) and not is_split_inside(g) for g in guards
     )
-
-
-def _is_split_inside(found: _Found) -> bool:
-    """Return whether a serial loop further inside can be split at a guard."""
-    condition = build.bare(found.condition)
-    return any(_rising(condition, v, found.bounds) is not None for v in found.serial)
-
-
-def _is_tested_once(loop: For, guards: Iterable[_Found]) -> bool:
-    """Return whether a round tests guards once, beside long loops: that costs nothing.
-
-    Only a parallel loop would have to start threads again for its rest.
-    """
-    if loop.kind != "parallel" or any(g.serial for g in guards):
-        return False
-    inner = (node for node in statements(loop.body) if isinstance(node, For))
-    return any(node.kind in _SPLIT and build.as_int(node.extent) is None for node in inner)
-
-
-def _in_unrolled(found: _Found) -> bool:
-    """Return whether an unrolled loop tells the rounds of a guard apart."""
-    return any(uses(found.condition, {v}) for v in found.unrolled)
 
 
 def _holding(stmt: Stmt, guards: set[Expr]) -> Stmt:
@@ -282,94 +257,6 @@ def _stores(stmt: Stmt) -> int:
             return (rounds or (2 if _is_split(stmt) else 1)) * _stores(stmt.body)
         case If() | Seq() | Let() | Allocate() | Attr() | Launch():
             return sum(_stores(part) for part in substatements(stmt))
-
-
-def _guards(stmt: Stmt, at: _Found) -> Iterator[_Found]:
-    """Yield every likely guard below a statement; ``at`` tells the loops passed so far."""
-    match stmt:
-        case If(condition):
-            if build.bare(condition) is not condition:
-                yield replace(at, condition=condition)
-            yield from _guards(stmt.then, at)
-        case For():
-            found = replace(
-                at,
-                bounds=at.bounds.extended(stmt.var, stmt.min, stmt.extent),
-                inner=at.inner | {stmt.var},
-                serial=at.serial | {stmt.var} if stmt.kind in _SPLIT else at.serial,
-                lanes=at.lanes | {stmt.var} if stmt.kind == "vectorized" else at.lanes,
-                unrolled=at.unrolled | {stmt.var} if stmt.kind == "unrolled" else at.unrolled,
-            )
-            yield from _guards(stmt.body, found)
-        case _:
-            for part in substatements(stmt):
-                yield from _guards(part, at)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reach:
-    """The first round in which a guard fails somewhere, and the first from which it always does."""
-
-    first: Expr | None
-    end: Expr | None
-
-
-def _reaches(var: Var, guards: Iterable[_Found]) -> dict[Expr, _Reach]:
-    """Return where guards end that are linear in a loop's variable.
-
-    With rhs − lhs = rest − c·var, a guard holds in all inner rounds while c·var < min(rest), that
-    is for var < ceil(min(rest) / c); it holds in some while c·var < max(rest).
-    """
-    found: dict[Expr, _Reach] = {}
-    for guard in guards:
-        rising = _rising(build.bare(guard.condition), var, guard.bounds)
-        if rising is None:
-            continue
-        step, constant = rising
-        try:
-            rests = symbolic_bounds(constant, guard.bounds, set(guard.inner))
-        except UnsupportedError:
-            continue
-        least, most = (
-            None
-            if uses(rest, guard.inner | {var})
-            else simplify(build.ceildiv(rest, step), guard.bounds)
-            for rest in rests
-        )
-        found[guard.condition] = _Reach(least, most)
-    return found
-
-
-def _rising(condition: Expr, var: Var, bounds: Bounds) -> tuple[int, Expr] | None:
-    """Return c and rest of a bound with rhs − lhs = rest − c·var, where c is a constant above 0."""
-    if not isinstance(condition, Compare) or condition.op != "lt":
-        return None
-    if not uses(condition, frozenset({var})):
-        return None
-    gap = linear_form(condition.b - condition.a, {var})
-    if gap is None:
-        return None
-    step = build.as_int(simplify(gap[0].get(var, build.const(0)), bounds))
-    return None if step is None or step >= 0 else (-step, gap[1])
-
-
-def _covers(stmt: Stmt, guards: set[Expr]) -> bool:
-    """Return whether everything in a statement stands under one of some guards."""
-    match stmt:
-        case If():
-            under = stmt.condition in guards or _covers(stmt.then, guards)
-            return under and stmt.otherwise is None
-        case For() | Let() | Allocate() | Attr() | Launch():
-            return _covers(stmt.body, guards)
-        case Seq():
-            return all(_covers(part, guards) for part in stmt.body)
-        case Store() | AllReduce() | Shuffle() | Barrier() | Ticket():
-            return False
-
-
-def _by_lane(found: _Found) -> bool:
-    """Return whether nothing but lanes tells the rounds of a guard inside its loop apart."""
-    return not uses(found.condition, found.inner - found.lanes)
 
 
 def _in_part(stmt: Stmt, guards: set[Expr]) -> Stmt:

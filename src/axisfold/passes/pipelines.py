@@ -28,6 +28,7 @@ from axisfold.passes.place_shared import place_shared
 from axisfold.passes.serialize_nested import serialize_nested
 from axisfold.passes.simplify_program import simplify_program
 from axisfold.passes.skip_stages import skip_stages
+from axisfold.passes.unguard_tiles import unguard_tiles
 from axisfold.passes.unroll_loops import unroll_loops
 from axisfold.passes.vectorize_loops import vectorize_loops
 from axisfold.passes.widen_indices import widen_indices
@@ -49,6 +50,9 @@ DEVICE: Final[tuple[Pass, ...]] = (
     apply_pragmas,
     # Before loops are copied: each stage is still written once.
     skip_stages,
+    # While memory is where its elements are: their places are the same as long as it is there.
+    unguard_tiles,
+    # Before loops are copied: each allocation is still written once.
     hoist_allocations,
     # While guards still name one loop each: a full-speed interior and a guarded rest.
     partition_loops,
