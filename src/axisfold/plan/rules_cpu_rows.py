@@ -35,6 +35,9 @@ CHUNK_ROWS: Final = 32
 LONG_CHUNK_ROWS: Final = 4
 # Runs of a part whose fold may end early: the first part is folded before threads start.
 STOP_ROWS: Final = 4
+# Bytes ahead that each place of a run is asked for where states of an element take several
+# operations, so that the processor does not run ahead far enough by itself; not in caches.
+PLACE_AHEAD: Final = 512
 # Runs of a block that threads share before they look whether it has what is searched for.
 BLOCK_RUNS: Final = 32
 ROWS: Final = 4
@@ -132,7 +135,8 @@ def tiled_rows(
     for tensors, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
         s[tensors[0]].compute_at(state, run)
         many = max(accumulators(tile_pass.combiner, target) // rows, 1)
-        fold_by_lanes(s, tensors, state, run, pass_lanes(tile_pass, target), many, row=row)
+        width = pass_lanes(tile_pass, target)
+        fold_by_lanes(s, tensors, state, run, width, many, row=row, ahead=PLACE_AHEAD)
     for head in graph.tile_heads:
         s[head].compute_at(state, run)
         s[head].unroll(s[head].op.axis[row])
@@ -275,6 +279,7 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
     run = state.op.reduce_axis[-1]
     passes = list(zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True))
     often = sum(not p.is_seldom for p in traced.tile_passes)
+    is_huge = graph.layout is not None and graph.layout.run == "huge"
     for tensors, part, tile_pass in reversed(passes):
         s[tensors[0]].compute_at(state, run)
         width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
@@ -285,7 +290,8 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         places = min(streams_of(graph), many, most) if is_long else 1
         # What the first of several passes over the next run reads.
         is_last = often > 1 and tile_pass is traced.tile_passes[-1]
-        ahead = _run_bytes(graph) if is_last else 0
+        is_far = is_huge and is_long and not tile_pass.is_seldom
+        ahead = _run_bytes(graph) if is_last else PLACE_AHEAD if is_far else 0
         if part is not None and part.dtype.is_float:
             short_sums(s, tensors, s[part], state, run, target, ahead)
             continue
