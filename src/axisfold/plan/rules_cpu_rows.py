@@ -290,7 +290,7 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         places = min(streams_of(graph), many, most) if is_long else 1
         # What the first of several passes over the next run reads.
         is_last = often > 1 and tile_pass is traced.tile_passes[-1]
-        is_far = is_huge and is_long and not tile_pass.is_seldom
+        is_far = is_huge and is_long and len(tile_pass.combiner.lhs) > 1
         ahead = _run_bytes(graph) if is_last else PLACE_AHEAD if is_far else 0
         if part is not None and part.dtype.is_float:
             short_sums(s, tensors, s[part], state, run, target, ahead)

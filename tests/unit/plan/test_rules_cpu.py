@@ -17,7 +17,7 @@ from axisfold.ir.walk import post_order
 from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.rules_cpu_columns import TILE_AHEAD
-from axisfold.plan.rules_cpu_rows import CHUNK_BYTES
+from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
 from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS
 from axisfold.plan.script import schedule_source
 from axisfold.plan.writing import loops as lowered
@@ -270,6 +270,19 @@ def test_huge_rows_have_larger_chunks(plans, monkeypatch, name, dtype, size):
     assert f"nparts={LONG_STREAMS})" in source
     wanted = getattr(np, name)(x.astype("float64"))
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-7 * np.nansum(np.abs(x, dtype="f8")))
+
+
+@pytest.mark.parametrize(
+    ("shape", "rule"), [((LONG + 4097,), "single_pass_row"), ((1025, 33), "tiled_rows")]
+)
+def test_runs_of_several_sums_are_asked_for_ahead(plans, monkeypatch, shape, rule):
+    monkeypatch.setattr(sizes_cpu, "HUGE_ROW", 1 << 18)
+    x = outlier_first(*shape)
+    found = axisfold.var(x, axis=-1)
+    (plan,) = plans
+    assert plan.rule.name == rule
+    assert f'"prefetch", {PLACE_AHEAD})' in schedule_source(plan)
+    np.testing.assert_allclose(found, np.var(x.astype("float64"), axis=-1), 1e-6)
 
 
 @pytest.mark.parametrize(
