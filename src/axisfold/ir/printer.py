@@ -237,7 +237,8 @@ class _Printer:
             for var, extent in zip(stmt.vars, stmt.extents, strict=True)
         ]
         shared = f", shared = {stmt.shared_bytes} bytes" if stmt.shared_bytes else ""
-        head = f"launch {stmt.name}({', '.join(indices)}){shared} {{"
+        held = f", resident = {stmt.resident} blocks" if stmt.resident else ""
+        head = f"launch {stmt.name}({', '.join(indices)}){shared}{held} {{"
         return [head, *self.block(stmt.body), "}"]
 
     def bound(self, loop: For) -> list[str]:

@@ -150,6 +150,8 @@ class Launch(Node):
         What one thread does.
     shared_bytes
         Shared memory of one block, once placed.
+    resident
+        Blocks that a multiprocessor should have registers for at once; 0 leaves it open.
     """
 
     child_fields: ClassVar[tuple[str, ...]] = ("extents", "body")
@@ -159,6 +161,7 @@ class Launch(Node):
     extents: tuple[Expr, ...]
     body: Stmt
     shared_bytes: int = 0
+    resident: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Load, Node
 from axisfold.ir.stmt import Attr, For, Kernel, Stmt, Store
 from axisfold.ir.walk import post_order, rewrite
 from axisfold.passes.rewriter import StmtRewriter
+
+# What is left for the pass that makes launches.
+RESIDENT: Final = "pragma_resident"
 
 
 def apply_pragmas(kernel: Kernel) -> Kernel:
@@ -19,7 +23,7 @@ def apply_pragmas(kernel: Kernel) -> Kernel:
     no more stores than its value are written out.  ``pragma_unroll_explicit`` 0: unrolled loops
     inside become serial, which leaves them to the compiler.  ``pragma_prefetch``: inputs that are
     read inside are asked for so many bytes ahead.  ``pragma_stream`` 1: outputs that are written
-    inside are not read soon.  Other hints only go.
+    inside are not read soon.  ``pragma_resident`` stays for a launch.  Other hints only go.
     """
     return _Applier(kernel).run(kernel)
 
@@ -29,6 +33,8 @@ class _Applier(StmtRewriter):
         super().__init__()
         self.inputs = frozenset(kernel.params) - frozenset(kernel.outputs)
         self.outputs = frozenset(kernel.outputs)
+        loops = (n for n in post_order(kernel.body) if isinstance(n, For))
+        self.has_threads = any(loop.kind == "bound" for loop in loops)
         self.steps = 0
         self.is_explicit = True
         self.ahead = 0
@@ -56,7 +62,9 @@ class _Applier(StmtRewriter):
         elif stmt.key == "pragma_stream":
             self.is_streamed = bool(value)
         try:
-            return self.visit(stmt.body)
+            body = self.visit(stmt.body)
+            is_kept = stmt.key == RESIDENT and self.has_threads
+            return replace(stmt, body=body) if is_kept else body
         finally:
             self.steps, self.is_explicit, self.ahead, self.is_streamed = saved
 

@@ -28,6 +28,7 @@ from axisfold.ir.stmt import (
     Ticket,
 )
 from axisfold.ir.walk import post_order, rebuild, statements, substitute, uses
+from axisfold.passes.apply_pragmas import RESIDENT
 from axisfold.passes.rewriter import StmtRewriter, with_body
 from axisfold.passes.threads import TAGS, UNITS, first_of, is_block_tag, is_cooperative
 
@@ -107,10 +108,13 @@ class _Host:
         index_of = {loop.var: indices[tag].var for tag in tags for loop in found[tag]}
         same = {var: build.cast(var.dtype, index) for var, index in index_of.items()}
         body = _Threads(indices, index_of).visit(substitute(nest, same))
+        hints = [n for n in post_order(nest) if isinstance(n, Attr) and n.key == RESIDENT]
+        resident = max((build.as_int(hint.value) or 0 for hint in hints), default=0)
         name = f"{self.name}_kernel{self.count}"
         self.count += 1
         variables = tuple(i.var for i in indices.values())
-        return Launch(name, tags, variables, tuple(i.extent for i in indices.values()), body)
+        extents = tuple(i.extent for i in indices.values())
+        return Launch(name, tags, variables, extents, body, resident=resident)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +175,8 @@ class _Threads(StmtRewriter):
                 return replace(stmt, threads=tuple(self.index_of[v] for v in stmt.threads))
             case Ticket():
                 return self.by_one(stmt, UNITS)
+            case Attr(key=key) if key == RESIDENT:
+                return self.visit(stmt.body)
             case _ if units := _units_written_for(stmt):
                 return self.by_one(stmt, units)
             case _:

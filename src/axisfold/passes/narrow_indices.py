@@ -9,6 +9,7 @@ of its flat offsets fit).  Everything else stays int64.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from axisfold.analysis.bounds import Bounds, constant_interval
@@ -105,9 +106,7 @@ class _Pass(StmtRewriter):
         self.bounds, self.is_inside = outer, False
         if body is launch.body:
             return launch
-        return Launch(
-            launch.name, launch.tags, tuple(variables), launch.extents, body, launch.shared_bytes
-        )
+        return replace(launch, vars=tuple(variables), body=body)
 
     def _named(self, var: Var, low: Expr, extent: Expr, *, is_known: bool) -> Var:
         """Bring an index into scope, as int32 if ``is_known`` says that it fits."""

@@ -16,7 +16,7 @@ from axisfold.tensor.axis import Axis, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile_pass import TilePass, fused, in_float32, shortened
+from axisfold.tensor.tile_pass import TilePass, fused, in_float32, in_two_steps, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,22 @@ class _Units:
         """Return the unit of a step; ``place`` is turn, block and thread."""
         turn, part, thread = place
         tile = turn * self.gpu.parts + part
+        if self.gpu.overlaps:
+            size = self.gpu.steps * self.gpu.team
+            start: Expr = build.minimum(tile * size, self.count - size)
+            whole: Expr = start + (step * self.gpu.team + thread)
+            return whole
         unit: Expr = (tile * self.gpu.steps + step) * self.gpu.team + thread
         return unit
 
+    def has(self, unit: Expr) -> Expr:
+        """Return whether there is a unit."""
+        return build.TRUE if self.gpu.overlaps else build.likely(unit < self.count)
+
     def left(self, place: Sequence[Expr]) -> Expr:
         """Return how many steps of a tile have a unit."""
+        if self.gpu.overlaps:
+            return build.const(self.gpu.steps, INT64)
         start = self.position(place, build.const(0, INT64))
         rounds = build.ceildiv(self.count - start, self.gpu.team)
         return build.maximum(build.minimum(rounds, self.gpu.steps), 0)
@@ -83,8 +94,13 @@ def tile_graph(composer: Composer) -> Graph:
     The reducer's ``tile`` says how the state of a tile follows by short reductions over it, which
     read its elements again: the compiler keeps them in registers.  Threads merge whole states.
     """
-    composer = with_passes(composer, lambda p: in_float32(shortened(p)))
     layout = composer.layout
+    # Two steps take fewer instructions, which bind where elements are short and loads are long.
+    is_short = layout.lanes > 1 and all(
+        v.dtype.bits <= 16 for p in composer.traced.elements for v in p
+    )
+    found = in_two_steps if is_short else lambda p: (p,)
+    composer = with_passes(composer, lambda p: found(in_float32(shortened(p))))
     folds_lanes = layout.lanes > 1 and layout.inner_kind == "reduced"
     extents = composer.reduced_extents[:-1] if folds_lanes else composer.reduced_extents
     units = _Units(tuple(extents), gpu_of(composer))
@@ -95,10 +111,11 @@ def tile_graph(composer: Composer) -> Graph:
     return composer.finished(inputs, index, state, tiles)
 
 
-def with_passes(composer: Composer, change: Callable[[TilePass], TilePass]) -> Composer:
+def with_passes(composer: Composer, change: Callable[[TilePass], tuple[TilePass, ...]]) -> Composer:
     """Return the composer with changed passes, as few as can be: none of them sums apart."""
     traced = composer.traced
-    passes = fused([replace(change(p), narrow=None) for p in traced.tile_passes])
+    changed = [q for p in traced.tile_passes for q in change(p)]
+    passes = fused([replace(p, narrow=None) for p in changed])
     return Composer(replace(traced, tile_passes=passes), composer.layout)
 
 
@@ -155,6 +172,8 @@ def _passes(
         ]
         tile = _Tile(composer, units, [a.var for a in kept], [a.var for a in dealt], lanes)
         step, lane = (a.var for a in run)
+        if tile_pass.is_backward:
+            step = units.gpu.steps - 1 - step
         mapping = composer.elements(inputs, tile.at(step, lane), index)
         mapping.update(tile.known(inputs, made, index))
         mapping[traced.run.place] = build.cast(INT32, step * lanes + lane)
@@ -162,7 +181,7 @@ def _passes(
             tile_pass.combiner,
             [substitute(e, mapping) for e in tile_pass.sources],
             run,
-            where=build.likely(units.position(tile.place, step) < units.count),
+            where=units.has(units.position(tile.place, step)),
             absorb=[substitute(e, mapping) for e in tile_pass.absorb],
         )
         made.append(make_compute(f"tile{number}", (*kept, *dealt), body).outputs)
@@ -220,6 +239,6 @@ def _merged(
         traced.combiner,
         [substitute(e, mapping) for e in traced.tile_state],
         dealt,
-        where=build.likely(units.position(tile.place, build.const(0, INT64)) < units.count),
+        where=units.has(units.position(tile.place, build.const(0, INT64))),
     )
     return make_compute("state", tuple(kept), body)

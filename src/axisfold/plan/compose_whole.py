@@ -25,7 +25,7 @@ from axisfold.tensor.axis import Axis
 from axisfold.tensor.compute import make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile_pass import TilePass, in_float32, shortened
+from axisfold.tensor.tile_pass import TilePass, in_float32, in_two_steps, shortened
 
 
 def whole_graph(composer: Composer) -> Graph:
@@ -34,8 +34,12 @@ def whole_graph(composer: Composer) -> Graph:
     That is for folds that registers or caches hold; no states are merged.  What a thread sums of a
     few elements in its registers is as narrow as they are.
     """
-    short = with_passes(composer, lambda p: in_float32(shortened(p))).traced.tile_passes
-    fold = _WholeFold(with_passes(composer, lambda p: p))
+
+    def narrowed(tile_pass: TilePass) -> tuple[TilePass, ...]:
+        return in_two_steps(in_float32(shortened(tile_pass)))
+
+    short = with_passes(composer, narrowed).traced.tile_passes
+    fold = _WholeFold(with_passes(composer, in_two_steps))
     for tile_pass, narrow in zip(fold.traced.tile_passes, short, strict=True):
         fold.add(tile_pass, narrow)
     return fold.graph()
@@ -108,6 +112,8 @@ class _WholeFold:
         mapping.update(fold.known(self.inputs, self.made, self.index))
         mapping[self.traced.run.place] = build.cast(INT32, fold.flat(at))
         sources = [substitute(e, mapping) for e in tile_pass.sources]
+        if tile_pass.is_backward:
+            return sources, []
         return sources, [substitute(e, mapping) for e in tile_pass.absorb]
 
     def graph(self) -> Graph:

@@ -38,6 +38,9 @@ class GpuClass:
         Rows that a team takes at once.
     cluster
         Blocks of a cluster, among which the threads of the team are shared out.
+    overlaps
+        Whether the last tiles of a row begin so early that they are whole, which folds some
+        elements twice.
     """
 
     form: Form
@@ -48,6 +51,7 @@ class GpuClass:
     fixed: tuple[int, ...] = ()
     rows: int = 1
     cluster: int = 1
+    overlaps: bool = False
 
     @property
     def is_narrow(self) -> bool:

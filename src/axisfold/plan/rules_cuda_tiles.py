@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from axisfold.ir import build
 from axisfold.plan.compose import Graph
 from axisfold.plan.compose_whole import has_tail, held_unit
+from axisfold.plan.merging import is_dear
 from axisfold.plan.rules_cuda_columns import fold_parts, tile_of_columns
 from axisfold.plan.rules_cuda_rows import fold_row
 from axisfold.plan.schedules_gpu import (
@@ -19,12 +21,16 @@ from axisfold.plan.schedules_gpu import (
     rows_of_block,
     split_rows,
 )
-from axisfold.plan.sizes_gpu import BLOCK
+from axisfold.plan.sizes_gpu import BLOCK, RESIDENT_COLUMNS
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis
+from axisfold.tensor.tensor import Tensor
 from axisfold.tensor.trace import Traced
+
+# Bytes of a tile of a thread that leaves registers for as many blocks as share columns.
+TILE_BYTES: Final = 128
 
 
 def tiled_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -144,6 +150,7 @@ def tiled_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> N
     state.compute_at(result, column)
     state.set_scope("local")
     rows.compute_at(result, tile)
+    _limit_registers(result, tile, graph, traced)
 
 
 def tiled_column_split(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -160,8 +167,20 @@ def tiled_column_split(s: Schedule, graph: Graph, traced: Traced, target: Target
     bind(partial, part, "blockIdx.y")
     s[first(totals)].compute_at(partial, columns[-1])
     rows.compute_at(partial, part)
+    _limit_registers(partial, part, graph, traced)
     fold_parts(s, result, state, graph)
     result.last_block(partial)
+
+
+def _limit_registers(stage: Stage, at: Axis, graph: Graph, traced: Traced) -> None:
+    """Ask for a whole wave of blocks where states to merge take registers beside a tile."""
+    tile = graph.gpu.steps * graph.gpu.lanes
+    if is_dear(traced) and tile * max(_bytes(parts) for parts in graph.inputs) <= TILE_BYTES:
+        stage.pragma(at, "resident", RESIDENT_COLUMNS)
+
+
+def _bytes(parts: Sequence[Tensor]) -> int:
+    return sum(tensor.dtype.itemsize for tensor in parts)
 
 
 def _rows(s: Schedule, graph: Graph, tensors: Any) -> Stage:

@@ -82,6 +82,8 @@ TILED: Final[dict[Form, Form]] = {
     "row": "tiled_row", "short_row": "tiled_row", "row_split": "tiled_row_split",
     "column": "tiled_column", "column_split": "tiled_column_split",
 }  # fmt: skip
+# Rows of more elements are held while they are searched; shorter ones are a tile of one thread.
+MOST_ROW_OF_TILES: Final = 24
 
 
 def classify(
@@ -128,6 +130,9 @@ def classify(
     is_held = found.form == "short_row" and found.steps <= min(HELD, HELD_ELEMENTS // lanes)
     steps = found.steps if is_held else UNROLL if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
+    if traced.is_search and kind == "reduced":
+        found = _searched_row(found, folded, inputs)
+        is_held &= found.form == "tiled_row"
     if dear:
         found = _with_few_merges(found, problem, inputs, target)
         is_held = found.form == "whole_row" and lanes > 1
@@ -144,9 +149,7 @@ def _with_few_merges(tiled: GpuClass, problem: Problem, inputs: Inputs, target: 
     outputs = math.prod(a.extent for a in problem.kept)
     folded = math.prod(a.extent for a in problem.reduced)
     if folded <= SHORT_ROW:
-        units = folded // tiled.lanes
-        row = _whole(tiled, units, inputs)
-        return _few_threads(row, units, inputs, HELD_ELEMENTS) if row.lanes > 1 else row
+        return _held_row(tiled, folded // tiled.lanes, inputs)
     if (held := _long_row(tiled, problem, BLOCK, 1)) is not None:
         return held
     team = min(tiled.team, WARP)
@@ -154,6 +157,30 @@ def _with_few_merges(tiled: GpuClass, problem: Problem, inputs: Inputs, target: 
     while team < tiled.team and outputs * team < enough:
         team *= 2
     return replace(tiled, team=team, steps=2 * UNROLL)
+
+
+def _searched_row(tiled: GpuClass, folded: int, inputs: Inputs) -> GpuClass:
+    """Return the class of rows in which an element is searched.
+
+    To find one twice does no harm: in place of a guarded rest, the last tile of a row begins early.
+    Short rows are held where their elements, and so the registers of a thread, are not long.
+    """
+    units = folded // tiled.lanes
+    if folded <= SHORT_ROW:
+        is_held = folded > MOST_ROW_OF_TILES and max(inputs.itemsizes) <= FLOAT32.itemsize
+        return _held_row(tiled, units, inputs) if is_held else tiled
+    if tiled.parts > 1 or tiled.lanes == 1:
+        return tiled
+    team = tiled.team
+    while team * tiled.steps > units:
+        team //= 2
+    return replace(tiled, team=team, overlaps=True)
+
+
+def _held_row(row: GpuClass, units: int, inputs: Inputs) -> GpuClass:
+    """Return the class of short rows that few threads hold."""
+    row = _whole(row, units, inputs)
+    return _few_threads(row, units, inputs, HELD_ELEMENTS) if row.lanes > 1 else row
 
 
 def _ordered(outputs: int, folded: int, wave: int) -> GpuClass:

@@ -23,7 +23,7 @@ from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Cast, Expr, Var
 from axisfold.ir.walk import uses
-from axisfold.tensor.tile_pass import Hold, TilePass
+from axisfold.tensor.tile_pass import Hold, Search, TilePass
 from axisfold.tensor.values import Complex, components, masked
 
 
@@ -183,6 +183,8 @@ class Tile:
         identity: Callable[[DType], Any],
         takes: Callable[[Any, Any], Any],
         combine: Callable[[Any, Any], Mapping[str, Any]],
+        better: Callable[[Any, Any], Any],
+        is_best: Callable[[Any, Any], Any],
     ) -> tuple[Var, Var]:
         """Index of the first element whose value is the best one, and this value.
 
@@ -196,6 +198,10 @@ class Tile:
             Whether an element is better than the best value before it, so that it is a state's.
         combine
             Merges two states of ``i`` and ``v``.
+        better
+            The better one of two values; either of equal ones.
+        is_best
+            Whether a value is the best one of all, which is given, too.
         """
         value = build.as_expr(function(*self._elements))
         names = ("i", "v")
@@ -204,22 +210,28 @@ class Tile:
         )
         a, b = (SimpleNamespace(**dict(zip(names, v, strict=True))) for v in (lhs, rhs))
         merged = combine(a, b)
-        is_better = takes(value, lhs[1])
+        taken = takes(value, lhs[1])
         # Of elements that are no better than the identity the first one of the run is the first.
         start = (build.const(0, INT32), build.const(identity(value.dtype), value.dtype))
         combiner = Combiner(lhs, rhs, tuple(build.as_expr(merged[n]) for n in names), start)
         sources = (self._run.place, value)
-        absorb = tuple(build.select(is_better, s, v) for s, v in zip(sources, lhs, strict=True))
+        absorb = tuple(build.select(taken, s, v) for s, v in zip(sources, lhs, strict=True))
         index, best = Var("tile_index", INT64), Var("tile_best", value.dtype)
         larger = build.select(takes(rhs[1], lhs[1]), rhs[1], lhs[1])
-        search = TilePass((best,), Combiner(lhs[1:], rhs[1:], (larger,), start[1:]), (value,))
+        extreme = TilePass((best,), Combiner(lhs[1:], rhs[1:], (larger,), start[1:]), (value,))
         far = build.const(highest(INT32), INT32)
         nearer = Combiner(lhs[:1], rhs[:1], (build.minimum(lhs[0], rhs[0]),), (far,))
         is_worse = takes(best, value)
         places = (build.select(is_worse, far, self._run.place),)
-        apart = (search, TilePass((index,), nearer, places, places=(0,), is_seldom=True))
+        apart = (extreme, TilePass((index,), nearer, places, places=(0,), is_seldom=True))
+        one = build.as_expr(better(lhs[1], rhs[1]))
+        search = Search(
+            Combiner(lhs[1:], rhs[1:], (one,), start[1:]), build.truth(is_best(value, best))
+        )
         self.passes.append(
-            TilePass((index, best), combiner, sources, absorb, places=(0,), apart=apart)
+            TilePass(
+                (index, best), combiner, sources, absorb, places=(0,), apart=apart, search=search
+            )
         )
         return index, best
 

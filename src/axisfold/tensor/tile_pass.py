@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from axisfold.dtypes import INT16, INT32, INT64, UINT64, DType
+from axisfold.dtypes import INT16, INT32, INT64, UINT64, DType, highest
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Select, Var
@@ -16,6 +16,27 @@ from axisfold.ir.walk import substitute, uses
 # Elements of a run whose places are int16.
 NEAR_RUN: Final = 1 << 15
 _LONG: Final = (INT64, UINT64)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How a pass finds an element in two steps: the best value, then where it is first.
+
+    Attributes
+    ----------
+    best
+        Folds values alone.
+    is_best
+        Whether an element has the best value, which is the second one of the pass's ``results``.
+    """
+
+    best: Combiner
+    is_best: Expr
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """All that is computed of an element."""
+        return (*self.best.result, self.is_best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +63,10 @@ class TilePass:
         Passes that give the same results, or ().
     is_seldom
         Whether few runs need the pass: those that have a better element than the ones before.
+    search
+        For the place and the value of an element: how to find them in two steps.
+    is_backward
+        Whether ``absorb`` needs the elements from the last one to the first.
     """
 
     results: tuple[Var, ...]
@@ -54,6 +79,8 @@ class TilePass:
     loses_nan: bool = False
     apart: tuple[TilePass, ...] = ()
     is_seldom: bool = False
+    search: Search | None = None
+    is_backward: bool = False
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
@@ -132,6 +159,26 @@ def without_nan(tile_pass: TilePass) -> TilePass:
     ((lhs,), (rhs,)) = old.lhs, old.rhs
     larger = build.select(rhs > lhs, rhs, lhs)
     return replace(tile_pass, combiner=Combiner(old.lhs, old.rhs, (larger,), old.identity))
+
+
+def in_two_steps(tile_pass: TilePass) -> tuple[TilePass, ...]:
+    """Return the passes that a search is: the best value, and the least place that has it.
+
+    The second one goes backwards, so that the place is the last one that it meets.
+    """
+    search = tile_pass.search
+    if search is None:
+        return (tile_pass,)
+    (index, best), (place, value) = tile_pass.results, tile_pass.sources
+    lhs, rhs = Var("lhs", INT32), Var("rhs", INT32)
+    nowhere = build.const(highest(INT32), INT32)
+    least = Combiner((lhs,), (rhs,), (build.minimum(lhs, rhs),), (nowhere,))
+    source = build.select(search.is_best, place, nowhere)
+    last = build.select(search.is_best, place, lhs)
+    return (
+        TilePass((best,), search.best, (value,)),
+        TilePass((index,), least, (source,), (last,), places=(0,), is_backward=True),
+    )
 
 
 def in_short_run(tile_pass: TilePass) -> TilePass:

@@ -107,6 +107,11 @@ class Traced:
         return replace(self, tile_passes=passes)
 
     @property
+    def is_search(self) -> bool:
+        """Whether the one pass over a run finds an element."""
+        return len(self.tile_passes) == 1 and self.tile_passes[0].search is not None
+
+    @property
     def sums_short(self) -> bool:
         """Whether passes over a run only sum integers that are short for their sums."""
         return bool(self.tile_passes) and all(map(is_shortened, self.tile_passes))

@@ -33,9 +33,9 @@ def _scale(a: Any, m: Any) -> Any:
 
 
 def _merge(a: Any, b: Any) -> dict[str, Any]:
+    # A NaN stays in m, or comes from it into s.
     take_b = b.m > a.m
-    less = te.select(take_b, a.m, b.m)
-    m = te.maximum(a.m, b.m)
+    less, m = te.select(take_b, a.m, b.m), te.select(take_b, b.m, a.m)
     rest = (te.select(take_b, a.s, b.s) + 1.0) * _scale(less, m)
     return {"m": m, "s": te.select(take_b, b.s, a.s) + rest}
 

@@ -42,10 +42,26 @@ def _held(x: Any) -> Any:
     return te.cast(FLOAT32, x) if x.dtype.is_half else x
 
 
+# No 16-bit float.
+_NO_HALF: Final = 1.0 + 2.0**-23
+
+
+def _is_best(x: Any, best: Any) -> Any:
+    """Whether x is the best value: any NaN is, where there is one."""
+    return te.any(te.same(x, best), te.isnan(x))
+
+
+def _is_best_half(x: Any, best: Any) -> Any:
+    """The same of a 16-bit float as float32, by one comparison: neither less nor greater."""
+    value = te.select(te.isnan(best), _NO_HALF, best)
+    return te.all(~(x < value), ~(x > value))
+
+
 def _first_in_tile(
     identity: Callable[[DType], Any],
     wins: Callable[[Any, Any], Any],
     is_behind: Callable[[Any, Any], Any],
+    better: Callable[[Any, Any], Any],
 ) -> Callable[[Any], Any]:
     """Find the best value of a run, and the first element that is it."""
 
@@ -56,7 +72,8 @@ def _first_in_tile(
     def tile(t: Any) -> Any:
         if t.is_complex or t.is_masked:
             return None  # parts have no order of their own, and the first may not count
-        index, best = t.first_best(_held, identity, takes, _better_first(wins))
+        combine, is_best = _better_first(wins), _is_best_half if t.dtype.is_half else _is_best
+        index, best = t.first_best(_held, identity, takes, combine, better, is_best)
         t.later(lambda a: te.any(takes(te.cast(a.v.dtype, best), a.v), _is_none(a)))
         return {"i": index, "v": best}
 
@@ -102,7 +119,7 @@ ARGMIN = Reducer(
     identity={"i": FIRST_INDEX_OF_NONE, "v": _largest},
     lift=lambda x, index: {"i": index, "v": x},
     combine=_better_first(te.less),
-    tile=_first_in_tile(highest, te.less, lambda x, v: x >= v),
+    tile=_first_in_tile(highest, te.less, lambda x, v: x >= v, te.minimum),
     finalize=lambda a: a.i,
     facts=("idempotent", "exact"),
 )
@@ -112,7 +129,7 @@ ARGMAX = Reducer(
     identity={"i": FIRST_INDEX_OF_NONE, "v": _least},
     lift=lambda x, index: {"i": index, "v": x},
     combine=_better_first(_greater),
-    tile=_first_in_tile(lowest, _greater, lambda x, v: x <= v),
+    tile=_first_in_tile(lowest, _greater, lambda x, v: x <= v, te.maximum),
     finalize=lambda a: a.i,
     facts=("idempotent", "exact"),
 )
@@ -196,11 +213,15 @@ def _first_number_in_tile(
         """Whether x is a number that wins, or the first one."""
         return te.all(~is_behind(x, v), ~te.isnan(x))
 
+    def better(a: Any, b: Any) -> Any:
+        return te.select(takes(b, a), b, a)
+
     def tile(t: Any) -> Any:
         if t.is_complex or t.is_masked:
             return None  # parts have no order of their own, and the first may not count
         combine = _better_first(wins, passes_nan=True)
-        index, best = t.first_best(_held, _nan_or(identity), takes, combine)
+        start = _nan_or(identity)
+        index, best = t.first_best(_held, start, takes, combine, better, te.same)
         t.later(lambda a: takes(te.cast(a.v.dtype, best), a.v))
         return {"i": te.select(te.isnan(best), FIRST_INDEX_OF_NONE, index), "v": best}
 

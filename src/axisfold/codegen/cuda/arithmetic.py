@@ -28,7 +28,19 @@ def emit_binary(helpers: Helpers, node: Binary, a: Code, b: Code, *, is_plain: b
         # Shifting to the left, C++17 keeps the sign in mind.
         if is_within and (node.op == "shr" or dtype.kind == "uint"):
             return infix("<<" if node.op == "shl" else ">>", a, b)
+    if not is_plain and (bits := _floored_bits(node)):
+        if node.op == "floordiv":
+            return infix(">>", a, Code(str(bits)))
+        return infix("&", a, Code(str((1 << bits) - 1)))
     return binary(helpers, node, a, b, is_plain=is_plain, kind=value_type)
+
+
+def _floored_bits(node: Binary) -> int:
+    """Return how many bits of an integer a floor division by a power of two takes off; else 0."""
+    if node.op not in ("floordiv", "floormod") or node.dtype.bits < 32:
+        return 0
+    divisor = int(node.b.value) if isinstance(node.b, Const) else 0
+    return divisor.bit_length() - 1 if divisor > 1 and not divisor & (divisor - 1) else 0
 
 
 def _is_of_registers(node: Binary) -> bool:
@@ -107,6 +119,8 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
     if name == "mulhi":
         sign = "" if dtype.kind == "int" else "u"
         return call(f"__{sign}mul{'64' if dtype.bits == 64 else ''}hi", *args)
+    if name == "exp_nonpositive" and dtype.bits == 64:
+        return helpers.named("exp_nonpositive_f64", *args)
     if name == "exp_difference":
         return rounded(helpers, dtype, helpers.call(name, computed(dtype), *args))
     if name == "abs" and not dtype.is_float:

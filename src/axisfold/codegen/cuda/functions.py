@@ -52,6 +52,37 @@ FUNCTIONS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 }}
 """,
     ),
+    "exp_nonpositive_f64": (
+        ("exp_terms",),
+        f"""
+/* e**x of x <= 0: 2**n e**r for x = n ln 2 + r; 2**n is two factors, as it may be subnormal. */
+{HEAD} double exp_nonpositive_f64(double x) {{
+    const double shifter = 0x1.8p52, least = x < -746.0 ? -746.0 : x;
+    const double shifted = fma(least, 0x1.71547652b82fep+0, shifter), n = shifted - shifter;
+    const double r = fma(n, -0x1.abc9e3b39803fp-56, fma(n, -0x1.62e42fefa39efp-1, least));
+    double power = exp_terms[0];
+    #pragma unroll
+    for (int term = 1; term < 13; ++term) {{
+        power = fma(power, r, exp_terms[term]);
+    }}
+    const int whole = __double2loint(shifted), half = whole >> 1;
+    return power * __hiloint2double((1023 + half) << 20, 0)
+        * __hiloint2double((1023 + whole - half) << 20, 0);
+}}
+""",
+    ),
+    "exp_terms": (
+        (),
+        """
+/* e**r in powers of r, for |r| <= ln(2) / 2; from the highest one on. */
+static __constant__ double exp_terms[] = {
+    0x1.1b516978e8739p-29, 0x1.af599f200abf6p-26, 0x1.27e74871d4165p-22,
+    0x1.71ddfbeb71c2p-19, 0x1.a01a00a9e4cc6p-16, 0x1.a01a01ae1e4f7p-13,
+    0x1.6c16c16c3fb5ep-10, 0x1.111111110fc51p-7, 0x1.555555555550bp-5, 0x1.5555555555558p-3,
+    0x1p-1, 1.0, 1.0,
+};
+""",
+    ),
     "bf16_value": (
         (),
         f"""

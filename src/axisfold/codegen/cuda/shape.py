@@ -25,7 +25,7 @@ class BlockShape:
     """
 
     def __init__(self, launch: Launch) -> None:
-        self.tags = launch.tags
+        self.tags, self.resident = launch.tags, launch.resident
         sizes = {
             tag: build.as_int(extent)
             for tag, extent in zip(launch.tags, launch.extents, strict=True)
@@ -42,13 +42,14 @@ class BlockShape:
 
     @property
     def bounds(self) -> str:
-        """Threads of a block; of a large one of a cluster also how many a multiprocessor holds.
+        """Threads of a block, and where it is said how many blocks a multiprocessor holds.
 
-        With a single block nothing is computed there while loads and other blocks are waited for.
+        Of large ones of a cluster that is said, too: with a single block nothing is computed there
+        while loads and other blocks are waited for.
         """
         blocks = _HALF_FULL // self.threads
-        least = f", {blocks}" if self.has_clusters and 1 < blocks < _MANY else ""
-        return f"{self.threads}{least}"
+        held = blocks if self.has_clusters and 1 < blocks < _MANY else self.resident
+        return f"{self.threads}, {held}" if held else f"{self.threads}"
 
     @property
     def cluster_text(self) -> str:

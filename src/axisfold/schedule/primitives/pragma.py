@@ -19,6 +19,7 @@ KINDS: Final = {
     "auto_unroll_max_step": "unroll inner loops of constant extent, up to this many statements",
     "prefetch": "ask memory for inputs this many bytes after those that vectors are read from",
     "repeat_edge": "compute the last index again (1) for those of a tile that lie beyond the edge",
+    "resident": "blocks that a multiprocessor of a GPU should have registers for at once",
     "stream": "write vectors of outputs past the caches, where they are aligned (1), or not (0)",
     "unroll_explicit": "whether unrolled loops are written out (1) or left to the compiler (0)",
 }
