@@ -25,6 +25,7 @@ CASES = {
 }
 # Reducers whose states are merged by exponentials or quotients.
 DEAR = ("logsumexp", "var", "std", "nanvar", "nanstd")
+SEARCHES = ("argmax", "argmin", "nanargmax", "nanargmin")
 SMALL = ("short_row", "thread_column", "narrow")
 LARGE = ("row", "row_split", "column", "column_split", "narrow_split")
 
@@ -39,8 +40,8 @@ def _small_card(monkeypatch):
 
 def check(name, x, axis, rule=None, **options):
     found, results = fold_in_sim([x], [name], axis, **options)
-    # Where merging states is dear, short rows are held while passes go over them.
-    is_whole = name in DEAR and rule in ("short_row", "tiled_row")
+    # Where merging states is dear, and in searches, short rows are held while passes go over them.
+    is_whole = name in (*DEAR, *SEARCHES) and rule in ("short_row", "tiled_row")
     assert found in (rule, sizes_gpu.TILED.get(rule), "whole_row" if is_whole else rule) or not rule
     result = results[0] if len(results) == 1 else np.stack(results)
     agree(name, result, expected(name, x, axis), x, axis)
@@ -65,7 +66,7 @@ def test_large_folds(name, rule):
     [("sum", "float32", (6200, 3)), ("max", "float32", (3073, 8)), ("prod", "float16", (4100, 16)),
      ("sum", "int8", (7001, 2)), ("mean", "float64", (3584, 2)), ("norm", "float32", (801, 32)),
      ("sum", "float32", (6144, 4)), ("argmax", "float16", (4100, 16)),
-     ("argmax", "float32", (6145, 3)), ("argmin", "int8", (3001, 33)),
+     ("argmax", "float32", (6145, 3)), ("argmin", "int8", (6001, 17)),
      ("var", "float32", (3073, 8)), ("std", "float16", (801, 64)),
      ("logsumexp", "float32", (801, 32))],
 )  # fmt: skip
@@ -75,6 +76,29 @@ def test_several_rows_for_each_team(name, dtype, shape):
     # The last blocks are not whole, but where rows fill them.
     assert plan.layout.gpu.rows > 1
     assert "unrolled" in str(plan.compiled.ir)
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin", "nanargmax"])
+@pytest.mark.parametrize(
+    ("rule", "shape", "axis", "dtype", "overlaps"),
+    [("whole_row", (9, 100), 1, "float16", False), ("whole_row", (9, 33), 1, "float32", False),
+     ("tiled_row", (6, 4200), 1, "float16", True), ("tiled_row", (6, 4101), 1, "float32", False),
+     ("tiled_row", (6, 5000), 1, "float32", True), ("tiled_row", (9, 64), 1, "float64", False),
+     ("tiled_row_split", (2, 9008), 1, "float16", False),
+     ("tiled_column", (33, 2048), 0, "float16", False)],
+)  # fmt: skip
+def test_searches(rule, shape, axis, dtype, overlaps, name):
+    rng = np.random.default_rng(7)
+    equal = rng.integers(-3, 4, shape).astype(dtype)
+    signs = np.where(rng.random(shape) < 0.5, -0.0, 0.0).astype(dtype)
+    infinite = np.full(shape, np.inf if name == "argmin" else -np.inf, dtype)
+    gaps = equal.copy()
+    gaps.reshape(-1)[rng.integers(0, gaps.size, 5)] = np.nan
+    for x in (equal, signs, infinite, gaps):
+        found, [result] = fold_in_sim([x], [name], axis)
+        assert found == rule
+        assert np.array_equal(result, getattr(np, name)(x.astype("f8"), axis))
+    assert {p.layout.gpu.overlaps for p in planner._plans.values()} == {overlaps}
 
 
 TILED = {

@@ -86,7 +86,7 @@ class _Host:
                 return replace(stmt, body=self.visit(stmt.body))
             case Seq():
                 return build.seq(*(self.visit(part) for part in stmt.body))
-            case Let() | Attr():
+            case Let() | Attr() if not _is_for_launch(stmt):
                 return replace(stmt, body=self.visit(stmt.body))
             case _:
                 return self.launch(stmt)
@@ -108,13 +108,17 @@ class _Host:
         index_of = {loop.var: indices[tag].var for tag in tags for loop in found[tag]}
         same = {var: build.cast(var.dtype, index) for var, index in index_of.items()}
         body = _Threads(indices, index_of).visit(substitute(nest, same))
-        hints = [n for n in post_order(nest) if isinstance(n, Attr) and n.key == RESIDENT]
-        resident = max((build.as_int(hint.value) or 0 for hint in hints), default=0)
+        hints = (n.value for n in statements(nest) if isinstance(n, Attr) and _is_for_launch(n))
+        resident = max((build.as_int(value) or 0 for value in hints), default=0)
         name = f"{self.name}_kernel{self.count}"
         self.count += 1
         variables = tuple(i.var for i in indices.values())
         extents = tuple(i.extent for i in indices.values())
         return Launch(name, tags, variables, extents, body, resident=resident)
+
+
+def _is_for_launch(stmt: Stmt) -> bool:
+    return isinstance(stmt, Attr) and stmt.key == RESIDENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +179,7 @@ class _Threads(StmtRewriter):
                 return replace(stmt, threads=tuple(self.index_of[v] for v in stmt.threads))
             case Ticket():
                 return self.by_one(stmt, UNITS)
-            case Attr(key=key) if key == RESIDENT:
+            case Attr() if _is_for_launch(stmt):
                 return self.visit(stmt.body)
             case _ if units := _units_written_for(stmt):
                 return self.by_one(stmt, units)

@@ -106,6 +106,28 @@ def test_several_short_rows_for_each_team(length):
     assert {gpu.form for gpu in made if gpu.rows > 1} >= {"short_row", "tiled_row"}
 
 
+@pytest.mark.parametrize("name", ["argmax", "argmin", "nanargmax"])
+@pytest.mark.parametrize(
+    ("rule", "shape", "axis"),
+    [("whole_row", (3000, 33), 1), ("whole_row", (3000, 256), 1), ("tiled_row", (3000, 16), 1),
+     ("tiled_row", (3000, 6000), 1), ("tiled_row", (2000, 32_000), 1),
+     ("tiled_row", (2000, 9001), 1), ("tiled_row_split", (2, 100_008), 1),
+     ("tiled_column", (100, 270_336), 0), ("tiled_column_split", (4099, 4096), 0)],
+)  # fmt: skip
+def test_searches(rule, shape, axis, name):
+    """Ties, signs of zero and NaN, of halves by two steps and of float32."""
+    rng = np.random.default_rng(3)
+    for dtype in ("float16", "float32"):
+        x = rng.integers(-9, 10, shape).astype(dtype)
+        zeros = np.where(rng.random(shape) < 0.5, -0.0, 0.0).astype(dtype)
+        gaps = x.copy()
+        gaps.reshape(-1)[rng.integers(0, gaps.size, 99)] = np.nan
+        for y in (x, zeros, gaps):
+            found = getattr(axisfold, name)(cupy.asarray(y), axis=axis).get()
+            assert np.array_equal(found, getattr(np, name)(y, axis))
+    assert rule in {plan.rule.name for plan in planner._plans.values()}
+
+
 @pytest.mark.parametrize("rule", DEAR)
 def test_dear_merges(rule):
     shapes, axis = DEAR[rule]

@@ -4,6 +4,8 @@
 import pytest
 from sim_support import ZERO, allocated, get, put, vector
 
+import axisfold
+from axisfold import te
 from axisfold.dtypes import INT32
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
@@ -149,3 +151,20 @@ def test_x123_memory_inside_a_block(scope, extent):
     code, message = refused(nest)
     assert code == "X123"
     assert message.startswith("stage 'memory' is computed inside a loop over blocks")
+
+
+def test_resident_blocks():
+    """A hint for launches; other programs do without it."""
+    x = te.placeholder((256,), "float32", name="x")
+    y = te.compute((256,), lambda i: x[i] * 2, name="y")
+    for target in ("cuda -arch=sm_90", "sim", "llvm"):
+        s = te.create_schedule(y.op)
+        block, thread = s[y].split(y.op.axis[0], factor=64)
+        s[y].pragma(block, "resident", 4)
+        if target != "llvm":
+            s[y].bind(block, te.thread_axis("blockIdx.x"))
+            s[y].bind(thread, te.thread_axis("threadIdx.x"))
+        made = axisfold.build(s, [x, y], target)
+        assert ("resident = 4 blocks" in str(made.ir)) == (target != "llvm")
+        if target.startswith("cuda"):
+            assert "__launch_bounds__(64, 4)" in made.source()
