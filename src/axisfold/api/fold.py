@@ -185,7 +185,8 @@ def _on_host(
     problem: Problem, kind: str, steps: tuple[Inner, ...], read: Sequence[int], traced: Traced
 ) -> tuple[Problem, Problem | None, LayoutClass]:
     """Return a problem as this machine computes it, what it leaves, and its layout class."""
-    sizes, width, rest, stores = cpu_sizes(problem, kind), 0, None, ""
+    sizes = cpu_sizes(problem, kind, has_tiles=bool(traced.tile_passes))
+    width, rest, stores = 0, None, ""
     if not traced.is_spread:
         width = cpu_width(problem, kind, steps)
         is_plain = not (width or traced.combiner.is_ordered or traced.tile_passes)

@@ -42,28 +42,45 @@ class _Skipper(StmtRewriter):
 
 def _skipping(allocation: Allocate) -> Allocate:
     """Return an allocation whose stage is computed where it is used."""
-    buffer, body = allocation.buffer, allocation.body
-    if not (buffer.is_on_stack and isinstance(body, Seq)):
+    buffers, body = _fields(allocation)
+    if not (isinstance(body, Seq) and all(b.is_on_stack for b in buffers)):
         return allocation
-    last = max((n for n, s in enumerate(body.body) if buffer in _written(s)), default=-1)
+    last = max((n for n, s in enumerate(body.body) if buffers & _written(s)), default=-1)
     stage, readers = body.body[: last + 1], body.body[last + 1 :]
     if not any(isinstance(n, For) for s in stage for n in post_order(s)):
         return allocation
-    if any(_written(s) - {buffer} for s in stage):
+    if any(_written(s) - buffers for s in stage):
         return allocation
-    reads = list(_reads(readers, buffer))
+    reads = list(_reads(readers, buffers))
     condition = _condition(readers, reads)
     if condition is None:
         return allocation
-    is_one = all(build.as_int(e) == 1 for e in buffer.allocated_extents)
-    if not is_one and any(r.is_evaluated for r in reads):
+    # What is evaluated without being used shall be written: of arrays that would take a loop.
+    ones = [b for b in buffers if all(build.as_int(e) == 1 for e in b.allocated_extents)]
+    if len(ones) < len(buffers) and any(r.is_evaluated for r in reads):
         return allocation
-    nothing = build.const(0, buffer.dtype)
+    zero = build.const(0, INT64)
     guarded = build.seq(*stage)
     for part in reversed(build.conjuncts(condition)):
-        otherwise = Store(buffer, build.const(0, INT64), nothing) if is_one else None
-        guarded = If(part, guarded, otherwise)
-    return replace(allocation, body=build.seq(guarded, *readers))
+        nothing = [Store(b, zero, build.const(0, b.dtype)) for b in ones]
+        guarded = If(part, guarded, build.seq(*nothing) if nothing else None)
+    return _with_body(allocation, build.seq(guarded, *readers))
+
+
+def _fields(allocation: Allocate) -> tuple[set[Buffer], Stmt]:
+    """Return the buffers of a stage, one for each field of its state, and what they live for."""
+    buffers, body = {allocation.buffer}, allocation.body
+    while isinstance(body, Allocate):
+        buffers.add(body.buffer)
+        body = body.body
+    return buffers, body
+
+
+def _with_body(allocation: Allocate, body: Stmt) -> Allocate:
+    inner = allocation.body
+    return replace(
+        allocation, body=_with_body(inner, body) if isinstance(inner, Allocate) else body
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +96,10 @@ class _Read:
 
 
 def _condition(readers: Sequence[Stmt], reads: Sequence[_Read]) -> Expr | None:
-    """Return what holds wherever a buffer is read, None if it is not known before that."""
-    conditions = reads[0].conditions if reads else ()
-    if not conditions or any(set(r.conditions) != set(conditions) for r in reads):
+    """Return what holds wherever buffers are read, None if it is not known before that."""
+    first = reads[0].conditions if reads else ()
+    conditions = [c for c in first if all(c in r.conditions for r in reads)]
+    if not conditions:
         return None
     written = frozenset().union(*(r.written for r in reads))
     inside = {n.var for s in readers for n in post_order(s) if isinstance(n, (For, Let))}
@@ -92,8 +110,8 @@ def _condition(readers: Sequence[Stmt], reads: Sequence[_Read]) -> Expr | None:
     return build.all_of(conditions)
 
 
-def _reads(readers: Sequence[Stmt], buffer: Buffer) -> Iterator[_Read]:
-    """Yield the reads of a buffer in order."""
+def _reads(readers: Sequence[Stmt], buffers: set[Buffer]) -> Iterator[_Read]:
+    """Yield the reads of some buffers in order."""
     written: set[Buffer] = set()
     waiting: list[tuple[Node | Buffer, tuple[Expr, ...], bool]]
     waiting = [(s, (), False) for s in reversed(readers)]
@@ -110,7 +128,7 @@ def _reads(readers: Sequence[Stmt], buffer: Buffer) -> Iterator[_Read]:
                     waiting.append((side, _with(under, held), runs or isinstance(node, Select)))
                 waiting.append((condition, under, runs))
                 continue
-            case Load() if node.buffer == buffer:
+            case Load() if node.buffer in buffers:
                 yield _Read(under, frozenset(written), runs)
             case Store():
                 waiting.append((node.buffer, (), False))  # once its value has been read
@@ -126,4 +144,7 @@ def _with(conditions: tuple[Expr, ...], more: Expr) -> tuple[Expr, ...]:
 
 
 def _written(stmt: Stmt) -> set[Buffer]:
-    return {n.buffer for n in post_order(stmt) if isinstance(n, Store)}
+    """Return what a statement leaves written."""
+    nodes = list(post_order(stmt))
+    own = {n.buffer for n in nodes if isinstance(n, Allocate)}
+    return {n.buffer for n in nodes if isinstance(n, Store)} - own

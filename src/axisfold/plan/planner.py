@@ -184,6 +184,7 @@ def traced_key(traced: Traced) -> Hashable:
         *(v for value in traced.initial for v in value.variables),
         *results, *(v for share in traced.shares for v in share),
         *(e for p in traced.tile_passes for e in (*p.expressions, *p.results)), *traced.tile_state,
+        *traced.tile_later,
         *(e for p in traced.tile_passes for e in (*p.combiner.result, *p.combiner.identity)),
         *(p.narrow for p in traced.tile_passes if p.narrow is not None),
         *(e for p in traced.tile_passes if p.search is not None for e in p.search.expressions),
@@ -193,17 +194,18 @@ def traced_key(traced: Traced) -> Hashable:
     # Two real numbers and one complex one have the same expressions but not the same strides.
     shape = (
         tuple(len(parts) for parts in traced.elements), len(traced.combiner.lhs),
-        bool(traced.combiner.absorbing),
+        bool(traced.combiner.absorbing), bool(traced.tile_later),
         tuple(len(value.variables) for value in traced.initial),
         tuple(len(r.parts) for r in traced.results), traced.is_spread,
         tuple(
-            (p.narrow is not None, p.terms, len(p.sources), p.places, p.loses_nan,
+            (p.narrow is not None, p.terms, len(p.sources), p.places, p.loses_nan, p.is_seldom,
              p.search is not None)
             for p in traced.tile_passes
         ),
     )  # fmt: skip
     own = (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
-    return own if traced.holding is None else (own, traced_key(traced.holding))
+    forms = (traced.holding, traced.skipping)
+    return (own, *(None if form is None else traced_key(form) for form in forms))
 
 
 def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:

@@ -36,6 +36,9 @@ class Rule:
         values that are worth trying.
     values
         The parameters that do not have their defaults.
+    skips
+        Whether passes that few runs need stand under conditions, so that the form with such passes
+        is the faster one.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Rule:
     tile_rows: int | None = None
     parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     values: Mapping[str, int] = field(default_factory=dict)
+    skips: bool = False
     compose: Callable[[Composer], Graph] = Composer.graph
 
     def with_values(self, values: Mapping[str, int]) -> Rule:

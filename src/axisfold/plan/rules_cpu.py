@@ -78,12 +78,11 @@ def _is_searched(layout: LayoutClass, traced: Traced) -> bool:
 def _searched_runs(composer: Composer) -> Graph:
     """Return the computation by runs whose places are found apart from their best elements."""
     rows = LONG_RUN if is_long(composer.layout) else SEARCHED_RUN
-    return Composer(composer.traced.apart, composer.layout).tiled_graph(rows)
+    return composer.tiled_graph(rows)
 
 
 def _short_runs(composer: Composer) -> Graph:
     """Return the computation by runs of some KiB, after each of which a fold may end."""
-    composer = Composer(composer.traced.apart, composer.layout)
     width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
     if not is_long(composer.layout):
         return composer.tiled_graph(max(RUN // width, 1))
@@ -162,6 +161,7 @@ RULES: Final = (
         "the folded axis is contiguous and the first element that counts is wanted: threads share "
         "the runs of a block, and no block after the one that has it is read",
         rows.first_row,
+        skips=True,
         compose=_short_runs,
     ),
     Rule(
@@ -178,7 +178,8 @@ RULES: Final = (
         lambda c, t: _is_row(c, t) and c.kept == 0 and _is_searched(c, t),
         "everything is folded, memory is contiguous, and the place of the best element is wanted: "
         "a run is searched for it only where it has a better element than the runs before it",
-        rows.searched_row,
+        rows.tiled_row,
+        skips=True,
         compose=_searched_runs,
         parameters={"chunk_rows": _CHUNK_ROWS},
     ),

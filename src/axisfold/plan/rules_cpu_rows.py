@@ -222,13 +222,6 @@ def tiled_row(
     fold_runs(s, graph, traced, target, state)
 
 
-def searched_row(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int | None = None
-) -> None:
-    """A run of the row at a time: its best element, and the place of that where it is needed."""
-    tiled_row(s, graph, traced.apart, target, chunk_rows=chunk_rows)
-
-
 def stopping_row(
     s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int = STOP_ROWS
 ) -> None:
@@ -263,7 +256,7 @@ def first_row(
     inner = s[first(of_part)]
     inner.compute_at(state, state.op.reduce_axis[0])
     inner.parallel(inner.op.axis[0])
-    fold_runs(s, graph, traced.apart, target, inner)
+    fold_runs(s, graph, traced, target, inner)
     inner.stop(inner.op.reduce_axis[0])
 
 
@@ -278,18 +271,18 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
     """Make each pass over a run by lanes, inside the loop of the state over runs."""
     run = state.op.reduce_axis[-1]
     passes = list(zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True))
-    often = sum(not p.is_seldom for p in traced.tile_passes)
+    often = [p for p in traced.tile_passes if not p.is_seldom]
     is_huge = graph.layout is not None and graph.layout.run == "huge"
     for tensors, part, tile_pass in reversed(passes):
         s[tensors[0]].compute_at(state, run)
         width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
         if calls(tile_pass) or tile_pass.is_seldom:
             many = 1  # the processor has several in flight, and registers hold their constants
-        is_long = part is None and often == 1
+        is_long = part is None and len(often) == 1
         most = LONG_STREAMS if graph.layout is not None and graph.layout.run == "huge" else many
         places = min(streams_of(graph), many, most) if is_long else 1
         # What the first of several passes over the next run reads.
-        is_last = often > 1 and tile_pass is traced.tile_passes[-1]
+        is_last = len(often) > 1 and tile_pass is often[-1]
         is_far = is_huge and is_long and len(tile_pass.combiner.lhs) > 1
         ahead = _run_bytes(graph) if is_last else PLACE_AHEAD if is_far else 0
         if part is not None and part.dtype.is_float:

@@ -51,7 +51,7 @@ SMALLEST_PART: Final = 16
 LARGE: Final = 1 << 15
 
 
-def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
+def cpu_sizes(problem: Problem, kind: str, *, has_tiles: bool) -> tuple[str, str]:
     """Return run and outputs of a layout class (:class:`axisfold.plan.compose.LayoutClass`).
 
     Parameters
@@ -60,6 +60,8 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
         The canonical problem.
     kind
         What its innermost axis is, ``kept`` or ``reduced``.
+    has_tiles
+        Whether the reducer has a form for short runs.
     """
     last = problem.reduced[-1].extent
     if kind == "reduced":
@@ -71,7 +73,7 @@ def cpu_sizes(problem: Problem, kind: str) -> tuple[str, str]:
     if last <= SHALLOW:
         return "shallow", ""
     tiles = math.prod(a.extent for a in others) * math.ceil(inner.extent / TILE)
-    run = "tall" if last >= DEEP and inner.extent < TILE else "deep"
+    run = "tall" if has_tiles and last >= DEEP and inner.extent < TILE else "deep"
     if tiles >= ENOUGH or last < (DEEP if tiles > 1 else DEEP_TILE):
         return run, "many" if inner.extent < TILE else "wide"
     if inner.extent < THIN:

@@ -57,6 +57,7 @@ def spread_rules(
                     reason=f"{fold.reason}; the elements of each fold are computed right after it, "
                     "while they are in cache",
                     schedule=at_each[fold.name],
+                    skips=False,
                     parameters={},
                 )
             )

@@ -32,7 +32,8 @@ class Written:
 
 def write(plan: Plan) -> Written:
     """Write the kernel of a plan."""
-    traced, layout, rule, target = plan.traced, plan.layout, plan.rule, plan.target
+    layout, rule, target = plan.layout, plan.rule, plan.target
+    traced = (plan.traced.skipping if rule.skips else None) or plan.traced
     composer = Composer(traced, layout)
     graph = (
         rule.compose(composer) if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)

@@ -124,6 +124,8 @@ class MemberTrace:
         self.holds: list[Hold] = []
         self.onces: list[tuple[Var, Expr]] = []
         self.tile_later: tuple[Expr, ...] = ()
+        self.skipping: Tile | None = None
+        self.skipping_state: list[Expr] = []
         self.finalized = self._finalize(self._started(a) if member.initial else a)
         value = self.finalized
         if reducer.spread is not None:
@@ -188,7 +190,7 @@ class MemberTrace:
         function, scene = self.member.reducer.tile, self.scene
         tile = Tile(self.values, scene.run, self.mask)
         returned = None if function is None else function(tile)
-        if returned is None:
+        if function is None or returned is None:
             return
         self.has_tile = True
         state = self._returned(returned, "tile")
@@ -201,11 +203,18 @@ class MemberTrace:
                 if counter.mask == self.mask:
                     counter.tile = tile.count
         self.tile_state = state
-        if tile.supersedes is not None:
-            is_taken = build.truth(tile.supersedes(self._state(self.lhs)))
-            self.tile_later = tuple(
-                build.select(is_taken, new, old) for new, old in zip(state, self.lhs, strict=True)
-            )
+        self.tile_later = self.later(tile, state)
+        if tile.has_choice and self.mask is build.TRUE:
+            self.skipping = Tile(self.values, scene.run, self.mask, may_skip=True)
+            self.skipping_state = self._returned(function(self.skipping), "tile")
+
+    def later(self, tile: Tile, state: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Return the state after a run that comes after all before it, () if that is a merge."""
+        if tile.supersedes is None:
+            return ()
+        is_taken = build.truth(tile.supersedes(self._state(self.lhs)))
+        both = zip(state, self.lhs, strict=True)
+        return tuple(build.select(is_taken, new, old) for new, old in both)
 
     def fold_in_tiles(self) -> None:
         """Take part in the tile form of other members: elements go into a state of the run."""

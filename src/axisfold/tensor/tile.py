@@ -23,7 +23,7 @@ from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Cast, Expr, Var
 from axisfold.ir.walk import uses
-from axisfold.tensor.tile_pass import Hold, Search, TilePass
+from axisfold.tensor.tile_pass import Hold, Search, TilePass, in_two_steps
 from axisfold.tensor.values import Complex, components, masked
 
 
@@ -72,9 +72,13 @@ class Tile:
         What is known of the run.
     mask
         Which elements count; ``TRUE`` for all.
+    may_skip
+        Whether passes whose results a run does not use are skipped there.
     """
 
-    def __init__(self, elements: Sequence[Any], run: Run, mask: Expr) -> None:
+    def __init__(
+        self, elements: Sequence[Any], run: Run, mask: Expr, *, may_skip: bool = False
+    ) -> None:
         self._elements = elements
         self._run = run
         self._mask = mask
@@ -83,6 +87,8 @@ class Tile:
         self.holds: list[Hold] = []
         self.onces: list[tuple[Var, Expr]] = []
         self.supersedes: Callable[[Any], Any] | None = None
+        self.has_choice = False
+        self._may_skip = may_skip
         self.count: Expr = run.count
         if mask is not build.TRUE:
             self.count = self._pass(build.cast(INT64, mask), "add", lambda d: 0)
@@ -102,6 +108,12 @@ class Tile:
     def is_masked(self) -> bool:
         """Whether only some elements count: then the first one of the run may not."""
         return self._mask is not build.TRUE
+
+    @property
+    def may_skip(self) -> bool:
+        """Whether passes whose results a run does not use are skipped there."""
+        self.has_choice = True
+        return self._may_skip
 
     @property
     def is_narrow(self) -> bool:
@@ -217,22 +229,17 @@ class Tile:
         sources = (self._run.place, value)
         absorb = tuple(build.select(taken, s, v) for s, v in zip(sources, lhs, strict=True))
         index, best = Var("tile_index", INT64), Var("tile_best", value.dtype)
-        larger = build.select(takes(rhs[1], lhs[1]), rhs[1], lhs[1])
-        extreme = TilePass((best,), Combiner(lhs[1:], rhs[1:], (larger,), start[1:]), (value,))
-        far = build.const(highest(INT32), INT32)
-        nearer = Combiner(lhs[:1], rhs[:1], (build.minimum(lhs[0], rhs[0]),), (far,))
-        is_worse = takes(best, value)
-        places = (build.select(is_worse, far, self._run.place),)
-        apart = (extreme, TilePass((index,), nearer, places, places=(0,), is_seldom=True))
         one = build.as_expr(better(lhs[1], rhs[1]))
         search = Search(
             Combiner(lhs[1:], rhs[1:], (one,), start[1:]), build.truth(is_best(value, best))
         )
-        self.passes.append(
-            TilePass(
-                (index, best), combiner, sources, absorb, places=(0,), apart=apart, search=search
-            )
-        )
+        found = TilePass((index, best), combiner, sources, absorb, places=(0,), search=search)
+        if self.may_skip:
+            first, second = in_two_steps(found)
+            # Its elements come forwards, as all of a row's do.
+            self.passes += [first, replace(second, absorb=(), is_backward=False, is_seldom=True)]
+        else:
+            self.passes.append(found)
         return index, best
 
     def later(self, supersedes: Callable[[Any], Any]) -> None:

@@ -59,10 +59,8 @@ class TilePass:
         Which results are indices of elements: of these the pass folds places in the run.
     loses_nan
         Whether a NaN may be passed over.
-    apart
-        Passes that give the same results, or ().
     is_seldom
-        Whether few runs need the pass: those that have a better element than the ones before.
+        Whether few runs need the pass.
     search
         For the place and the value of an element: how to find them in two steps.
     is_backward
@@ -77,7 +75,6 @@ class TilePass:
     terms: int = 0
     places: tuple[int, ...] = ()
     loses_nan: bool = False
-    apart: tuple[TilePass, ...] = ()
     is_seldom: bool = False
     search: Search | None = None
     is_backward: bool = False
@@ -117,20 +114,20 @@ def narrow_rounds(dtype: DType) -> int:
 def fused(passes: Sequence[TilePass], holds: Sequence[Hold] = ()) -> tuple[TilePass, ...]:
     """Join passes that need nothing of each other, so that elements are read once for all.
 
-    Passes may read what ``holds`` have computed before.
+    Passes may read what ``holds`` have computed before.  Those that few runs need come last.
     """
     values: dict[Var, Expr] = {h.variable: h.value for h in holds}
     depth: dict[Var, int] = {}
-    levels: dict[int, list[TilePass]] = {}
+    levels: dict[tuple[bool, int], list[TilePass]] = {}
     for tile_pass in passes:
         computed = [substitute(e, values) for e in tile_pass.expressions]
         needed = [d for v, d in depth.items() if any(uses(e, {v}) for e in computed)]
         level = max(needed, default=-1) + 1
         depth.update(dict.fromkeys(tile_pass.results, level))
-        levels.setdefault(level, []).append(tile_pass)
+        levels.setdefault((tile_pass.is_seldom, level), []).append(tile_pass)
     found: list[TilePass] = []
-    for level in sorted(levels):
-        group = levels[level]
+    for place in sorted(levels):
+        group = levels[place]
         # Narrow sums are stages of their own.
         short = [p for p in group if p.narrow is not None and p.narrow.dtype.is_float]
         plain = [p for p in group if p not in short]
@@ -304,4 +301,5 @@ def _joined(passes: Sequence[TilePass]) -> TilePass:
         tuple(sources),
         tuple(absorb),
         places=tuple(places),
+        is_seldom=passes[0].is_seldom,
     )

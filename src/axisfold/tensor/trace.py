@@ -63,6 +63,8 @@ class Traced:
         variables with their values, which the elements of a run share, over results of passes.
     holding
         The same fold with such ``holds``, or None: for a run that is a whole fold.
+    skipping
+        The same fold with passes that few runs need, or None: for runs of rows.
     """
 
     combiner: Combiner
@@ -84,6 +86,7 @@ class Traced:
     holds: tuple[Hold, ...] = ()
     onces: tuple[tuple[Var, Expr], ...] = ()
     holding: Traced | None = None
+    skipping: Traced | None = None
 
     @property
     def index(self) -> Var:
@@ -99,12 +102,6 @@ class Traced:
                 return True
             known.update(tile_pass.results)
         return False
-
-    @property
-    def apart(self) -> Traced:
-        """The fold that searches the places in a run only where it has a better element."""
-        passes = tuple(p for whole in self.tile_passes for p in whole.apart or (whole,))
-        return replace(self, tile_passes=passes)
 
     @property
     def is_search(self) -> bool:
@@ -186,6 +183,7 @@ def trace(
         traced.tile_state = (*state, *(c.tile for c in scene.counters))
         if len(parts) == 1 and not scene.counters:
             traced.tile_later = parts[0].tile_later
+            traced.skipping = _skipping(traced, parts[0])
         if len(parts) == len(holds) == 1:
             traced.holding = _holding(traced, parts[0], passes)
     return traced
@@ -201,6 +199,22 @@ def _holding(traced: Traced, part: MemberTrace, passes: tuple[TilePass, ...]) ->
         shares=_used_shares([part], results),
         holds=tuple(part.holds),
         onces=tuple(part.onces),
+        skipping=None,
+    )
+
+
+def _skipping(traced: Traced, part: MemberTrace) -> Traced | None:
+    """Return the fold whose tile form has passes that few runs need, if there is such a form."""
+    tile = part.skipping
+    if tile is None:
+        return None
+    passes = tuple(expanded(p, tile.holds) for p in fused(tile.passes, tile.holds))
+    return replace(
+        traced,
+        tile_heads=tuple(tile.heads),
+        tile_passes=passes,
+        tile_state=tuple(part.skipping_state),
+        tile_later=part.later(tile, part.skipping_state),
     )
 
 

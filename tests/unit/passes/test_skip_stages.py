@@ -96,6 +96,25 @@ def test_stages_of_stages_are_skipped_too():
     assert guarded(same(program)) == 2
 
 
+def test_readers_need_not_ask_for_the_same():
+    fewer = rounds(
+        lambda i: Store(B, i, chosen(positive(i), Load(P, ZERO))),
+        lambda i: Store(
+            B, ZERO, chosen(positive(i), chosen(Compare("lt", i, index(2)), Load(P, ZERO)))
+        ),
+    )
+    assert guarded(same(fewer)) == 1
+
+
+def test_a_stage_of_two_fields_is_skipped_as_one():
+    def stage(i):
+        both = [*summed(P, lambda k: k), *summed(Q, lambda k: ir.binary("mul", k, i))]
+        value = ir.binary("add", Load(P, ZERO), Load(Q, ZERO))
+        return Allocate(P, Allocate(Q, Seq((*both, Store(B, i, chosen(positive(i), value))))))
+
+    assert guarded(same(kernel([A, B], [B], loop(8, stage)))) == 1
+
+
 @pytest.mark.parametrize(
     "readers",
     [
