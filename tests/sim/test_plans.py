@@ -133,6 +133,15 @@ def test_whole_rows(name, shape):
         agree(name, result, expected(name, x, 1), x, 1)
 
 
+@pytest.mark.parametrize("extent", [5, 64, 1000])
+def test_everything_folded_is_held_as_a_row_is(extent):
+    for dtype in ("float32", "float16"):
+        x = elements((extent,), dtype, "logsumexp")
+        found, [result] = fold_in_sim([x], ["logsumexp"], 0)
+        assert found == "whole_row"
+        agree("logsumexp", result, expected("logsumexp", x, 0), x, 0)
+
+
 def test_threads_fold_what_they_hold_in_its_own_precision():
     x = elements((3, 2048), "float32", "logsumexp")
     x[1, 7], x[2, :2000] = np.nan, -np.inf

@@ -82,7 +82,8 @@ def _hold(stage: Stage, graph: Graph) -> None:
 
 def _fold_own(stage: Stage, graph: Graph) -> None:
     """Let each thread of a row's team fold a few loads that it holds, each lane by itself."""
-    run, block, thread, *lane = stage.op.axis[_kept(graph) :]
+    kept = max(_kept(graph), 1)  # a full fold has an axis of one result
+    run, block, thread, *lane = stage.op.axis[kept:]
     _deal(stage, graph, (block, thread), (run, stage.op.reduce_axis[0]), lane)
 
 
