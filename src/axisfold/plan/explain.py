@@ -172,6 +172,9 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
     if not traced.tile_later:
         words = "a reducer that wants the place of its best element"
         yield _Change("later", traced.lifted, words)
+    if any(v.dtype.is_float for parts in traced.elements for v in parts):
+        integers = tuple(tuple(Var(v.name, INT64) for v in parts) for parts in traced.elements)
+        yield _Change("elements", integers, "integers")
     if traced.combiner.is_ordered:
         yield _Change("ordered", False, "a reducer that may be folded in any order")
     if "exact" not in traced.combiner.facts:
@@ -216,6 +219,8 @@ def _changed(
                 other.combiner = replace(other.combiner, facts=facts, lhs=change.value)
             case "absorbing":
                 other.combiner = replace(other.combiner, absorbing=change.value)
+            case "elements":
+                other.elements = change.value
             case "later":
                 other.tile_later = change.value
             case "tiles":

@@ -25,8 +25,8 @@ BYTE: Final = 8
 # within it, so there it is short.
 RUN: Final = 4096
 SHORT_RUN: Final = 512
-# Elements of a run whose best one is found first, and its place if it is needed.
-SEARCHED_RUN: Final = 1024
+# Bytes of a run whose best element is found first, and its place if it is needed.
+SEARCHED_BYTES: Final = 4096
 LONG_RUN: Final = 1 << 15
 STOP_RUN: Final = 1024
 # Bytes that each place of a run is read for, where a fold may end after it.
@@ -71,13 +71,19 @@ def _keeps_first(layout: LayoutClass, traced: Traced) -> bool:
 
 
 def _is_searched(layout: LayoutClass, traced: Traced) -> bool:
-    """Return whether runs come in order, and places in one are needed where it is better."""
-    return bool(traced.tile_later) and layout.reduced == 1
+    """Return whether runs come in order, and places in one are needed where it is better.
+
+    Floats that fill their lanes have their places folded beside them at no more cost.
+    """
+    values = [v.dtype for parts in traced.elements for v in parts]
+    is_short = not any(d.is_float and not d.is_half for d in values)
+    return bool(traced.tile_later) and layout.reduced == 1 and is_short
 
 
 def _searched_runs(composer: Composer) -> Graph:
     """Return the computation by runs whose places are found apart from their best elements."""
-    rows = LONG_RUN if is_long(composer.layout) else SEARCHED_RUN
+    width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
+    rows = LONG_RUN if is_long(composer.layout) else SEARCHED_BYTES // width
     return composer.tiled_graph(rows)
 
 
@@ -176,8 +182,9 @@ RULES: Final = (
     Rule(
         "searched_row",
         lambda c, t: _is_row(c, t) and c.kept == 0 and _is_searched(c, t),
-        "everything is folded, memory is contiguous, and the place of the best element is wanted: "
-        "a run is searched for it only where it has a better element than the runs before it",
+        "everything is folded, memory is contiguous, and the place of the best of integers or of "
+        "short floats is wanted: a run is searched for it only where it has a better one than the "
+        "runs before it",
         rows.tiled_row,
         skips=True,
         compose=_searched_runs,

@@ -33,6 +33,8 @@ CHUNK_BYTES: Final = 1 << 18
 CHUNK_ROWS: Final = 32
 # The same of long runs: of half a MiB of float32.
 LONG_CHUNK_ROWS: Final = 4
+# The same where runs are searched, as the first one of each part is: of huge rows CHUNK_ROWS.
+SEARCHED_CHUNK_ROWS: Final = 8
 # Runs of a part whose fold may end early: the first part is folded before threads start.
 STOP_ROWS: Final = 4
 # Bytes ahead that each place of a run is asked for where states of an element take several
@@ -208,13 +210,20 @@ def outer_row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target)
     _rows_at_once(s[first(partial)], middle, width, state, row)
 
 
+def _chunk_rows(graph: Graph, traced: Traced) -> int:
+    """Return how many runs of a row threads take at once."""
+    run = "row" if graph.layout is None else graph.layout.run
+    if not any(p.is_seldom for p in traced.tile_passes):
+        return CHUNK_ROWS if run == "row" else LONG_CHUNK_ROWS
+    return SEARCHED_CHUNK_ROWS if run == "long" else CHUNK_ROWS
+
+
 def tiled_row(
     s: Schedule, graph: Graph, traced: Traced, target: Target, *, chunk_rows: int | None = None
 ) -> None:
     """A run of the row at a time: each pass over it by lanes, from the first-level cache."""
     if chunk_rows is None:
-        is_long = graph.layout is not None and graph.layout.run != "row"
-        chunk_rows = LONG_CHUNK_ROWS if is_long else CHUNK_ROWS
+        chunk_rows = _chunk_rows(graph, traced)
     tensors, _, at = parts(s, graph, chunk_rows)
     state = s[first(tensors)]
     if at is None:

@@ -166,10 +166,10 @@ CASES = [
     ("all", with_nans(3, LONG) != 2, 1, "stopping_row"),
     ("any", np.zeros((5, 2 * LONG), "float64")[:, 1:-1], 1, "stopping_row"),
     ("var", outlier_first(LONG), None, "single_pass_row"),
-    ("argmax", ties(LONG), None, "searched_row"),
+    ("argmax", ties(LONG), None, "single_pass_row"),
     ("argmax", ties(7, 5001), 1, "tiled_rows"),
     ("argmin", with_nans(7, 5001), 1, "tiled_rows"),
-    ("argmax", ties(70_001), None, "searched_row"),
+    ("argmax", ties(70_001), None, "tiled_long_row"),
     ("argmax", np.full((3, 99), -np.inf, "float32"), 1, "tiled_rows"),
     ("var", outlier_first(7, 5001), 1, "tiled_rows"),
     ("std", numbers(5, 101, dtype="complex64"), 1, "tiled_rows"),
@@ -188,18 +188,21 @@ CASES = [
     ("argmin", numbers(3001, 11, dtype="bool"), 1, "short_row"),
     ("argmax", with_nans(2051, 17), 1, "tiled_rows"),
     ("var", outlier_first(1025, 33), 1, "tiled_rows"),
-    ("nanargmax", with_nans(LONG), None, "searched_row"),
+    ("nanargmax", with_nans(LONG), None, "single_pass_row"),
     ("nanargmin", with_nans(9, 5001), 1, "tiled_rows"),
     ("nanargmax", np.where(numbers(3, 999) > -1, np.nan, -1), 1, "tiled_rows"),
     ("nanargmin", with_nans(101, 77), 0, "tiled_column"),
     ("nanmax", np.arange(70_001) == 70_000, None, "stopping_row"),
     ("argmax", np.asfortranarray(ties(3, 77, 5)), None, "tiled_long_row"),
-    ("argmax", np.full(3000, -np.inf, "float32"), None, "searched_row"),
-    ("argmax", np.where(np.arange(5000) == 4999, np.nan, np.inf), None, "searched_row"),
-    ("argmin", np.where(np.arange(LONG) % 70_000 == 69_999, -0.0, 0.0), None, "searched_row"),
-    ("argmax", with_nans(LONG + 77), None, "searched_row"),
+    ("argmax", np.full(3000, -np.inf, "float32"), None, "tiled_long_row"),
+    ("argmax", np.where(np.arange(5000) == 4999, np.nan, 1).astype("f2"), None, "searched_row"),
+    ("argmin", np.where(np.arange(LONG) % 70_000 == 69_999, -0.0, 0.0).astype("f2"), None,
+     "searched_row"),
+    ("argmax", np.full(9000, -np.inf, "float16"), None, "searched_row"),
+    ("argmax", with_nans(LONG + 77).astype("f2"), None, "searched_row"),
+    ("argmax", with_nans(LONG + 77), None, "single_pass_row"),
     ("argmin", np.arange(90_000, 0, -1, "int32")[::-1], None, "searched_row"),
-    ("nanargmin", np.where(np.arange(9000) < 8000, np.nan, 7.0), None, "searched_row"),
+    ("nanargmin", np.where(np.arange(9000) < 8000, np.nan, 7.0).astype("f2"), None, "searched_row"),
     ("argmax", numbers(20_000, dtype="float16"), None, "searched_row"),
     ("argmax", ties(501, 33), 0, "tiled_column"),
     ("argmin", with_nans(101, 5001), 0, "tiled_column"),
@@ -304,7 +307,8 @@ def test_passes_read_a_few_rows_at_once(plans, shape, split):
 @pytest.mark.parametrize(
     ("name", "dtype", "rule"),
     [
-        ("argmax", "float32", "searched_row"),
+        ("argmax", "float32", "single_pass_row"),
+        ("argmax", "float16", "searched_row"),
         ("var", "float32", "single_pass_row"),
         ("count_nonzero", "bool", "narrow_row"),
         ("any", "bool", "stopping_row"),
@@ -350,7 +354,7 @@ def test_places_of_bytes_fit_runs_of_any_length(plans, monkeypatch):
     launches.forget()
 
 
-@pytest.mark.parametrize(("dtype", "size"), [("float32", 5000), ("int8", LONG), ("bool", 9000)])
+@pytest.mark.parametrize(("dtype", "size"), [("float16", 5000), ("int8", LONG), ("bool", 9000)])
 def test_only_runs_with_a_better_element_are_searched(plans, dtype, size):
     x = np.zeros(size, dtype)
     x[size - 3] = 1
