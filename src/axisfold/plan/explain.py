@@ -170,8 +170,7 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
         indices = tuple(Var(v.name, INT64) for v in traced.combiner.lhs)
         yield _Change("first", indices, "a reducer that keeps the first state of all")
     if not traced.tile_later:
-        words = "a reducer that wants the place of its best element"
-        yield _Change("later", traced.lifted, words)
+        yield _Change("later", traced.lifted, "a reducer of the place of the best element")
     if any(v.dtype.is_float for parts in traced.elements for v in parts):
         integers = tuple(tuple(Var(v.name, INT64) for v in parts) for parts in traced.elements)
         yield _Change("elements", integers, "integers")
