@@ -11,7 +11,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, IfThenElse, Load, Node, Select
 from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
-from axisfold.ir.walk import children, free_vars, post_order
+from axisfold.ir.walk import children, free_vars, post_order, statements
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -47,7 +47,7 @@ def _skipping(allocation: Allocate) -> Allocate:
         return allocation
     last = max((n for n, s in enumerate(body.body) if buffers & _written(s)), default=-1)
     stage, readers = body.body[: last + 1], body.body[last + 1 :]
-    if not any(isinstance(n, For) for s in stage for n in post_order(s)):
+    if not any(isinstance(n, For) for s in stage for n in statements(s)):
         return allocation
     if any(_written(s) - buffers for s in stage):
         return allocation
@@ -102,7 +102,7 @@ def _condition(readers: Sequence[Stmt], reads: Sequence[_Read]) -> Expr | None:
     if not conditions:
         return None
     written = frozenset().union(*(r.written for r in reads))
-    inside = {n.var for s in readers for n in post_order(s) if isinstance(n, (For, Let))}
+    inside = {n.var for s in readers for n in statements(s) if isinstance(n, (For, Let))}
     for condition in conditions:
         loads = (n.buffer for n in post_order(condition) if isinstance(n, Load))
         if inside.intersection(free_vars(condition)) or written.intersection(loads):
@@ -145,6 +145,6 @@ def _with(conditions: tuple[Expr, ...], more: Expr) -> tuple[Expr, ...]:
 
 def _written(stmt: Stmt) -> set[Buffer]:
     """Return what a statement leaves written."""
-    nodes = list(post_order(stmt))
+    nodes = list(statements(stmt))
     own = {n.buffer for n in nodes if isinstance(n, Allocate)}
     return {n.buffer for n in nodes if isinstance(n, Store)} - own

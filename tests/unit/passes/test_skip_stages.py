@@ -161,6 +161,17 @@ def test_a_stage_that_writes_something_else_stays():
     assert skip_stages(program) is program
 
 
+def test_an_array_that_is_evaluated_without_being_used_stays_written():
+    R = buffer("R", "int64", 2, scope="local")
+
+    def stage(i):
+        fill = loop(2, lambda k: Store(R, k, ir.binary("add", k, i)), name="k")
+        return Allocate(R, Seq((fill, Store(B, i, chosen(positive(i), Load(R, index(1)))))))
+
+    program = kernel([A, B], [B], loop(8, stage))
+    assert skip_stages(program) is program
+
+
 def test_what_takes_no_loop_is_not_worth_a_branch():
     program = rounds(
         lambda i: Store(B, i, chosen(positive(i), Load(P, ZERO))),
