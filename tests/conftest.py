@@ -48,3 +48,17 @@ def golden(request):
         assert text == path.read_text(encoding="utf-8")
 
     return check
+
+
+@pytest.fixture
+def plans(monkeypatch):
+    """The plans of the calls in a test, none of which is known from before."""
+    from axisfold.api import launches
+    from axisfold.plan import planner
+
+    used, real = [], planner.plan
+    monkeypatch.setattr(
+        "axisfold.api.fold.plan", lambda *a, **k: used.append(real(*a, **k)) or used[-1]
+    )
+    launches.forget()
+    return used

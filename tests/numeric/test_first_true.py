@@ -5,25 +5,12 @@ import numpy as np
 import pytest
 
 import axisfold as af
-from axisfold.api import launches
 from axisfold.api.catalog.extremes import FIRST_FALSE, FIRST_TRUE
-from axisfold.plan import planner
 
 # A run of bytes, a part of four runs, a block of 32, which threads share.
 RUN = 8 * (8192 + 64)
 LENGTH = 32 * RUN + 5 * RUN + 77
 EDGES = [0, 1, RUN - 1, RUN, 4 * RUN - 1, 4 * RUN, 32 * RUN - 1, 32 * RUN, LENGTH - 1]
-
-
-@pytest.fixture
-def plans(monkeypatch):
-    """The plans of the calls in a test, none of which is known from before."""
-    used, real = [], planner.plan
-    monkeypatch.setattr(
-        "axisfold.api.fold.plan", lambda *a, **k: used.append(real(*a, **k)) or used[-1]
-    )
-    launches.forget()
-    return used
 
 
 @pytest.mark.parametrize("threads", [1, 2])

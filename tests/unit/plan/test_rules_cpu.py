@@ -22,18 +22,6 @@ from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS
 from axisfold.plan.script import schedule_source
 from axisfold.plan.writing import loops as lowered
 
-
-@pytest.fixture
-def plans(monkeypatch):
-    """The plans of the calls in a test, none of which is known from before."""
-    used, real = [], planner.plan
-    monkeypatch.setattr(
-        "axisfold.api.fold.plan", lambda *a, **k: used.append(real(*a, **k)) or used[-1]
-    )
-    launches.forget()
-    return used
-
-
 LONG = (1 << 18) + 77
 
 
