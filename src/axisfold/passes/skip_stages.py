@@ -98,7 +98,9 @@ class _Read:
 def _condition(readers: Sequence[Stmt], reads: Sequence[_Read]) -> Expr | None:
     """Return what holds wherever buffers are read, None if it is not known before that."""
     first = reads[0].conditions if reads else ()
-    conditions = [c for c in first if all(c in r.conditions for r in reads)]
+    # The guard of a tail is the stage's own, and goes where its loop is cut.
+    own = [c for c in first if build.bare(c) is c]
+    conditions = [c for c in own if all(c in r.conditions for r in reads)]
     if not conditions:
         return None
     written = frozenset().union(*(r.written for r in reads))

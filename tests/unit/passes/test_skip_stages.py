@@ -172,6 +172,21 @@ def test_an_array_that_is_evaluated_without_being_used_stays_written():
     assert skip_stages(program) is program
 
 
+def test_the_guard_of_a_tail_is_no_such_condition():
+    def inside(i, stmt):
+        return If(ir.likely(Compare("lt", i, index(5))), stmt)
+
+    def stage(i):
+        return [inside(i, Seq(tuple(summed(P, lambda k: k))))]
+
+    program = rounds(lambda i: inside(i, Store(B, i, Load(P, ZERO))), stage=stage)
+    assert skip_stages(program) is program
+    asked = rounds(
+        lambda i: inside(i, Store(B, i, chosen(positive(i), Load(P, ZERO)))), stage=stage
+    )
+    assert guarded(same(asked)) == 2  # the choice's condition, and the guard in it
+
+
 def test_what_takes_no_loop_is_not_worth_a_branch():
     program = rounds(
         lambda i: Store(B, i, chosen(positive(i), Load(P, ZERO))),
