@@ -224,6 +224,12 @@ def test_unknown_reductions():
             f"{item!r} is neither the name of a reduction nor a Reducer. Names are {NAMES}. "
             "[axisfold-A306]",
         )  # fmt: skip
+    for function in (af.fold, af.explain):
+        refused(
+            lambda function=function: function("sum", X), ArgumentError,
+            "the ndarray is neither the name of a reduction nor a Reducer. Arrays come first, what "
+            "is folded after them. [axisfold-A306]",
+        )  # fmt: skip
     refused(
         lambda: af.fold(X, []), ArgumentError,
         "fold was given no reducer. Pass a name or a Reducer. [axisfold-A306]",

@@ -112,12 +112,16 @@ def item_of(given: Any) -> Item:
         return Item(given)
     if isinstance(given, str):
         return Item(resolve_row(given))
+    is_array = hasattr(given, "shape")
+    value = f"the {type(given).__name__}" if is_array else repr(given)
+    if is_array:
+        hint = "Arrays come first, what is folded after them."
+    elif isinstance(given, tuple):
+        hint = "Several reducers go in a list."
+    else:
+        hint = f"Names are {', '.join([*CATALOG, *SPREADS])}."
     raise ArgumentError(
-        f"{given!r} is neither the name of a reduction nor a Reducer.",
-        code="A306",
-        hint="Several reducers go in a list."
-        if isinstance(given, tuple)
-        else f"Names are {', '.join([*CATALOG, *SPREADS])}.",
+        f"{value} is neither the name of a reduction nor a Reducer.", code="A306", hint=hint
     )
 
 
