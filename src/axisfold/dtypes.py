@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -39,16 +39,37 @@ class DType:
         Width of one element in memory (8 for bool).
     lanes
         Number of elements in the value.
+
+    Attributes
+    ----------
+    name
+        Text form, ``float32`` or ``float32x8``.
+    is_integer
+        Whether values are int or uint (bool is not).
+    is_float
+        Whether values are real floating point.
+    is_bool
+        Whether values are truth values.
     """
 
     kind: Kind
     bits: int
     lanes: int = 1
+    # Asked for each node of each program, so they are known from the start.
+    name: str = field(init=False, repr=False)
+    is_integer: bool = field(init=False, repr=False)
+    is_float: bool = field(init=False, repr=False)
+    is_bool: bool = field(init=False, repr=False)
 
-    @property
-    def name(self) -> str:
-        """Text form, ``float32`` or ``float32x8``."""
-        return _name(self.kind, self.bits, self.lanes)
+    def __post_init__(self) -> None:
+        known = {
+            "name": _name(self.kind, self.bits, self.lanes),
+            "is_integer": self.kind in ("int", "uint"),
+            "is_float": self.kind in ("float", "bfloat"),
+            "is_bool": self.kind == "bool",
+        }
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
 
     @property
     def itemsize(self) -> int:
@@ -65,24 +86,9 @@ class DType:
         return self if lanes == self.lanes else _dtype(self.kind, self.bits, lanes)
 
     @property
-    def is_integer(self) -> bool:
-        """Whether values are int or uint (bool is not)."""
-        return self.kind in ("int", "uint")
-
-    @property
-    def is_float(self) -> bool:
-        """Whether values are real floating point."""
-        return self.kind in ("float", "bfloat")
-
-    @property
     def is_half(self) -> bool:
         """Whether values are floats of 16 bits, of either kind."""
         return self.is_float and self.bits == 16
-
-    @property
-    def is_bool(self) -> bool:
-        """Whether values are truth values."""
-        return self.kind == "bool"
 
     @property
     def is_complex(self) -> bool:
@@ -248,8 +254,9 @@ def fits(value: Scalar, dtype: DType) -> bool:
         return True
     if isinstance(value, float):
         return value.is_integer() and fits(int(value), dtype)
-    low, high = finite_range(dtype)
-    return low <= value <= high
+    if dtype.kind == "uint":
+        return 0 <= value < 1 << dtype.bits
+    return -(1 << (dtype.bits - 1)) <= value < 1 << (dtype.bits - 1)
 
 
 def holds(dtype: DType, value: Any) -> bool:

@@ -110,7 +110,7 @@ class Bounds(Mapping[Var, Domain]):
         self._domains = dict(domains or {})
         self.measures: dict[int, Measure] = {}
         self.simplified: dict[int, tuple[Expr, Expr]] = {}
-        self.points: dict[tuple[int, bool], Point | None] = {}
+        self.points: dict[tuple[int, str], Point | None] = {}
         self.outer: Bounds | None = None
         self._inner: dict[tuple[Var, Expr, Expr], Bounds] = {}
         self._facts: list[Linear] | None = None

@@ -7,46 +7,50 @@ a search for a proof that fails.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from axisfold.analysis.domains import Bounds, NoValue, Point
 from axisfold.analysis.linear import Linear, factors_of
 from axisfold.ir import build
 from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
 
-# Sizes at which forms are tried, and whether loops stand at their last round.
-_POINTS: Final = ((1, True), (1_000_003, True), (1_000_003, False))
+# Sizes at which forms are tried, and which loops stand at their last round, not the first: all,
+# none, or those of a variable number of rounds, where the rests of arrays are.
+_Last = Literal["all", "none", "variable"]
+_POINTS: Final[tuple[tuple[int, _Last], ...]] = (
+    (1, "all"), (1_000_003, "none"), (1_000_003, "all"), (1_000_003, "variable"),
+)  # fmt: skip
 # Shifts are left to proofs, since the numbers they make have no bound.
 _OPERATIONS: Final = frozenset({"add", "sub", "mul", "min", "max", "floordiv", "floormod"})
 
 
 def is_refuted(form: Linear, env: Bounds) -> bool:
     """Return whether a form is negative for some values of the variables; False when unsure."""
-    return any(_is_negative_at(form, env, size, is_last) for size, is_last in _POINTS)
+    return any(_is_negative_at(form, env, size, last) for size, last in _POINTS)
 
 
-def _is_negative_at(form: Linear, env: Bounds, size: int, is_last: bool) -> bool:
+def _is_negative_at(form: Linear, env: Bounds, size: int, last: _Last) -> bool:
     try:
-        point = _point(env, size, is_last)
+        point = _point(env, size, last)
         return point is not None and _total(form, point) < 0
     except NoValue:
         return False
 
 
-def _point(env: Bounds, size: int, is_last: bool) -> Point | None:
+def _point(env: Bounds, size: int, last: _Last) -> Point | None:
     """Return values of an environment's variables, None where there are none to try."""
-    if (size, is_last) not in env.points:
+    if (size, last) not in env.points:
         try:
-            env.points[size, is_last] = _found_point(env, size, is_last)
+            env.points[size, last] = _found_point(env, size, last)
         except NoValue:
-            env.points[size, is_last] = None
-    return env.points[size, is_last]
+            env.points[size, last] = None
+    return env.points[size, last]
 
 
-def _found_point(env: Bounds, size: int, is_last: bool) -> Point | None:
+def _found_point(env: Bounds, size: int, last: _Last) -> Point | None:
     point, inside = Point(size), dict(env)
     if env.outer is not None:
-        around = _point(env.outer, size, is_last)
+        around = _point(env.outer, size, last)
         if around is None:
             return None
         point.update(around)
@@ -54,13 +58,14 @@ def _found_point(env: Bounds, size: int, is_last: bool) -> Point | None:
         inside = {var: domain}
     for var, domain in inside.items():
         low = _value(domain.min, point)
-        last = low + _value(domain.extent, point) - 1
-        if last < low:
+        high = low + _value(domain.extent, point) - 1
+        if high < low:
             return None
         if var.is_size:
-            point[var] = min(max(size, low), last)
+            point[var] = min(max(size, low), high)
         else:
-            point[var] = last if is_last else low
+            is_last = last == "all" or (last == "variable" and not isinstance(domain.extent, Const))
+            point[var] = high if is_last else low
     return point
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import is_
+from typing import Final
 
 from axisfold.analysis.division import (
     simplify_floordiv,
@@ -36,6 +37,10 @@ from axisfold.ir.expr import (
 )
 from axisfold.ir.walk import children, rebuild
 
+# Operations on indices that are decided by ranges and proofs.
+_RANGED: Final = frozenset(
+    ("floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "shl", "shr")
+)
 # Every rule makes an expression smaller or more regular; the limit on how often one node is
 # rewritten only guards against a pair of rules that undo each other.
 _REWRITES = 64
@@ -65,7 +70,7 @@ def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
     Arithmetic on index variables is assumed not to overflow.  Arithmetic on loaded data wraps, and
     only identities that hold when it wraps are used there.  A zero divisor gives 0.
     """
-    if not expr.child_fields:
+    if _is_settled(expr):
         return expr
     env = NOTHING if env is None else env
     env.forget()
@@ -88,7 +93,9 @@ def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
             continue
         result = _apply(current, env)
         rewrites = age.get(id(node), 0)
-        if not result.child_fields:
+        if result is current and _is_free(current):
+            object.__setattr__(current, "_is_simple", True)
+        if _is_settled(result):
             memory[id(node)] = (node, result)
         elif result is current or rewrites == _REWRITES:
             memory[id(current)] = (current, result)
@@ -105,14 +112,32 @@ def _over_simple_parts(
 ) -> tuple[Expr, list[Expr]]:
     """Return a node over what its parts have become, and the parts that have yet to."""
     parts = _parts(node)
-    moving = [part for part in parts if part.child_fields]  # variables and constants are simple
+    moving = [part for part in parts if not _is_settled(part)]
     if not moving:
         return node, moving
     missing = [part for part in moving if id(part) not in memory]
     if missing:
         return node, missing
-    simple = [memory[id(part)][1] if part.child_fields else part for part in parts]
-    return _with_parts(node, parts, simple), missing
+    known = {id(part): memory[id(part)][1] for part in moving}
+    return _with_parts(node, parts, [known.get(id(part), part) for part in parts]), missing
+
+
+def _is_settled(node: Expr) -> bool:
+    """Return whether a node is simple, as variables and constants are, in any environment."""
+    return not node.child_fields or hasattr(node, "_is_simple")
+
+
+def _is_free(node: Expr) -> bool:
+    """Return whether the rule of a node asks for nothing but its parts, and they are settled.
+
+    A sum asks for ranges where it has quotients, and these are never settled.
+    """
+    if isinstance(node, Binary):
+        if node.op in _RANGED and is_index(node.dtype):
+            return False
+    elif isinstance(node, Compare) and node.a.dtype.is_integer and node.a.dtype.lanes == 1:
+        return False
+    return all(map(_is_settled, children(node)))  # type: ignore[arg-type]
 
 
 def can_prove(condition: Expr, env: Bounds | None = None) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from typing import cast as typing_cast
 
-from axisfold.dtypes import BOOL, INT32, parse, promote
+from axisfold.dtypes import BOOL, INT32, Scalar, parse, promote
 from axisfold.errors import ExpressionError
 from axisfold.ir.constants import FALSE as FALSE
 from axisfold.ir.constants import TRUE as TRUE
@@ -57,6 +57,8 @@ def cast(dtype: object, value: Any) -> Expr:
 
 def match_pair(a: Any, b: Any) -> tuple[Expr, Expr]:
     """Bring two operands to one dtype and one number of lanes; numbers follow expressions."""
+    if isinstance(a, Expr) and isinstance(b, Expr) and a.dtype == b.dtype:
+        return a, b
     if hasattr(a, "__axisfold_expr__"):
         x = as_expr(a)
         y = as_expr(b, x.dtype)
@@ -173,21 +175,29 @@ def _fold_lanes(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
 
 
 def _integer_identity(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
+    x, y = _number(a), _number(b)
+    if x is None and y is None:
+        return a if op in ("min", "max") and a is b else None
     if op == "add":
-        return b if is_const(a, 0) else a if is_const(b, 0) else None
+        return b if x == 0 else a if y == 0 else None
     if op == "sub":
-        return a if is_const(b, 0) else None
+        return a if y == 0 else None
     if op == "mul":
-        if is_const(a, 1) or is_const(b, 0):
-            return b
-        return a if is_const(b, 1) or is_const(a, 0) else None
+        return b if x == 1 or y == 0 else a if y == 1 or x == 0 else None
     if op in ("shl", "shr"):
-        return a if is_const(b, 0) else None
+        return a if y == 0 else None
     if op in ("floordiv", "truncdiv"):
-        return a if is_const(b, 1) else None
+        return a if y == 1 else None
     if op in ("floormod", "truncmod"):
-        return broadcast(const(0, a.dtype), a.dtype.lanes) if is_const(b, 1) else None
+        return broadcast(const(0, a.dtype), a.dtype.lanes) if y == 1 else None
     return a if op in ("min", "max") and a is b else None
+
+
+def _number(expr: Expr) -> Scalar | None:
+    """Return the value of a (broadcast) constant."""
+    if isinstance(expr, Broadcast):
+        expr = expr.value
+    return expr.value if isinstance(expr, Const) else None
 
 
 def compare(op: CompareOp, a: Expr, b: Expr) -> Expr:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, Final, cast
 
 import numpy as np
@@ -26,6 +27,8 @@ def const(value: Scalar, dtype: object = INT32) -> Const:
         ``E107``: a fraction, an infinity or a NaN for an integer dtype; ``E108``: complex.
     """
     target = parse(dtype).element
+    if type(value) is int and target.is_integer:
+        return _integer(value, target)
     if target.is_bool:
         return Const(bool(value), target)
     if target.is_complex or isinstance(value, complex):
@@ -42,7 +45,12 @@ def const(value: Scalar, dtype: object = INT32) -> Const:
             code="E107",
             hint="Name a float dtype.",
         )
-    return Const(wrap(int(value), target), target)
+    return _integer(int(value), target)
+
+
+@lru_cache(maxsize=1 << 12)
+def _integer(value: int, dtype: DType) -> Const:
+    return Const(wrap(value, dtype), dtype)
 
 
 def _rounded(value: Scalar, dtype: DType) -> float:
@@ -75,6 +83,8 @@ def as_expr(value: Any, like: DType | None = None) -> Expr:
     """
     if isinstance(value, Expr):
         return value
+    if type(value) is int and like is not None and like.is_integer and fits(value, like):
+        return const(value, like)
     convert = getattr(value, "__axisfold_expr__", None)
     if convert is not None:
         return cast("Expr", convert())

@@ -35,9 +35,12 @@ CacheHint = Literal["", "stream", "volatile"]
 
 
 class Node:
-    """Base of every IR node: children by declaration, cached structural hash and variables."""
+    """Base of every IR node: children by declaration, and what has been found out about it.
 
-    __slots__ = ("_hash", "_variables")
+    That is its structural hash, its variables, and that it is simple whatever these may be.
+    """
+
+    __slots__ = ("_hash", "_is_simple", "_variables")
     child_fields: ClassVar[tuple[str, ...]] = ()
 
     def pieces(self) -> list[str | Node]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from itertools import islice
-from operator import attrgetter, is_
+from operator import attrgetter, is_, itemgetter
 from typing import Any, Final, TypeVar, cast
 
 from axisfold.ir.expr import Expr, Node, Var
@@ -16,30 +16,37 @@ N = TypeVar("N", bound=Node)
 
 
 Getter = Callable[[Any], tuple[Node, ...]]
+Maker = Callable[[Any, Sequence[Node]], Any]
 
-_getters: dict[type[Any], Getter] = {}
+
+def _child_kinds(cls: type[Any]) -> set[str]:
+    """Return how the fields of a class hold children: one each, one or none, or any number."""
+    kinds = {f.name: f.type for f in fields(cls)} if is_dataclass(cls) else {}
+    return {str(kinds.get(name)) for name in cls.child_fields}
 
 
 def _getter(cls: type[Any]) -> Getter:
     """Return what reads the children of a class, which differ in how fields hold them."""
-    names = cls.child_fields
+    names, held = cls.child_fields, _child_kinds(cls)
     if not names:
         return lambda _: ()
-    kinds = {f.name: f.type for f in fields(cls)} if is_dataclass(cls) else {}
-    held = {str(kinds.get(name)) for name in names}
-    if held <= {"Expr", "Stmt", "Expr | None", "Stmt | None"}:
-        if held <= {"Expr", "Stmt"}:
-            return _whole(names)
+    if held <= _ONE:
+        return _whole(names)
+    if held <= _ONE | _OPTIONAL:
         some: Callable[[Any], tuple[Node | None, ...]] = _whole(names)
         return lambda node: tuple([child for child in some(node) if child is not None])
     return _generic
 
 
+_ONE: Final = frozenset({"Expr", "Stmt"})
+_OPTIONAL: Final = frozenset({"Expr | None", "Stmt | None"})
+
+
 def _whole(names: tuple[str, ...]) -> Getter:
-    """Return what reads fields that hold one node each."""
+    """Return what reads fields that hold one value each."""
     if len(names) > 1:
         return attrgetter(*names)
-    only = attrgetter(names[0])
+    only: Callable[[Any], Any] = attrgetter(*names)
     return lambda node: (only(node),)
 
 
@@ -54,16 +61,58 @@ def _generic(node: Node) -> tuple[Node, ...]:
     return tuple(found)
 
 
+class _Getters(dict[type[Any], Getter]):
+    """What reads the children of each class of nodes."""
+
+    def __missing__(self, cls: type[Any]) -> Getter:
+        self[cls] = _getter(cls)
+        return self[cls]
+
+
+_getters: Final = _Getters()
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """Return the child nodes in evaluation order."""
+    return _getters[type(node)](node)
+
+
+def _maker(cls: type[Any]) -> Maker:
+    """Return what makes a node of a class from one like it and other children."""
+    given = [f.name for f in fields(cls) if f.init]
+    names = cls.child_fields
+    if not _child_kinds(cls) <= _ONE:
+        return _remade
+    plain = tuple(name for name in given if name not in names)
+    if not plain:
+        return lambda _, new: cls(*new)
+    read, held = _whole(plain), (*names, *plain)
+    pick = itemgetter(*(held.index(name) for name in given))
+    return lambda node, new: cls(*pick((*new, *read(node))))
+
+
+def _remade(node: Node, new_children: Sequence[Node]) -> Node:
     cls = type(node)
-    try:
-        getter = _getters[cls]
-    except KeyError:
-        getter = _getters[cls] = _getter(cls)
-    return getter(node)
+    fresh = iter(new_children)
+    values: dict[str, object] = {}
+    for name in cls.child_fields:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            values[name] = tuple(islice(fresh, len(value)))
+        else:
+            values[name] = None if value is None else next(fresh)
+    return cls(*[values[n] if n in values else getattr(node, n) for n in _init_fields(cls)])
 
 
+class _Makers(dict[type[Any], Maker]):
+    """What makes a node of each class from one like it."""
+
+    def __missing__(self, cls: type[Any]) -> Maker:
+        self[cls] = _maker(cls)
+        return self[cls]
+
+
+_makers: Final = _Makers()
 _init: dict[type[Any], tuple[str, ...]] = {}
 
 
@@ -75,19 +124,11 @@ def _init_fields(cls: type[Any]) -> tuple[str, ...]:
 
 def rebuild(node: N, new_children: Sequence[Node]) -> N:
     """Return ``node`` with other children, the same object if they are the same objects."""
-    old = children(node)
+    cls = type(node)
+    old = _getters[cls](node)
     if len(old) == len(new_children) and all(map(is_, new_children, old)):
         return node
-    cls = type(node)
-    fresh = iter(new_children)
-    values: dict[str, object] = {}
-    for name in node.child_fields:
-        value = getattr(node, name)
-        if isinstance(value, tuple):
-            values[name] = tuple(islice(fresh, len(value)))
-        else:
-            values[name] = None if value is None else next(fresh)
-    return cls(*[values[n] if n in values else getattr(node, n) for n in _init_fields(cls)])
+    return cast("N", _makers[cls](node, new_children))
 
 
 def post_order(root: Node) -> Iterator[Node]:
@@ -103,7 +144,8 @@ def post_order(root: Node) -> Iterator[Node]:
             if not node.child_fields:  # half of all nodes
                 yield node
                 continue
-            stack += (node, None, *reversed(children(node)))
+            stack += (node, None)
+            stack += _getters[type(node)](node)[::-1]
 
 
 def statements(root: Node) -> Iterator[Node]:
@@ -116,8 +158,12 @@ def statements(root: Node) -> Iterator[Node]:
             yield cast("Node", stack.pop())
         elif id(node) not in seen:
             seen.add(id(node))
+            inside = [c for c in _getters[type(node)](node) if not isinstance(c, Expr)]
+            if not inside:
+                yield node
+                continue
             stack += (node, None)
-            stack += [child for child in reversed(children(node)) if not isinstance(child, Expr)]
+            stack += inside[::-1]
 
 
 def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
@@ -126,20 +172,22 @@ def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
     The rule returns its argument to leave a node as it is.  A shared subtree is visited once.
     """
     done: dict[int, Node] = {}
-    stack: list[Node] = [root]
+    stack: list[Any] = [root]  # None: the node below is next, of the children below it
     while stack:
-        node = stack[-1]
-        if id(node) in done:
-            stack.pop()
+        node = stack.pop()
+        if node is None:
+            node, old = stack.pop(), stack.pop()
+            new = [done[id(child)] for child in old]
+            same = all(map(is_, new, old))
+            done[id(node)] = rule(node if same else _makers[type(node)](node, new))
+        elif id(node) in done:
             continue
-        old = children(node)
-        missing = [child for child in old if id(child) not in done]
-        if missing:
-            stack.extend(reversed(missing))
-            continue
-        stack.pop()
-        new = [done[id(child)] for child in old]
-        done[id(node)] = rule(node if all(map(is_, new, old)) else rebuild(node, new))
+        elif not node.child_fields:
+            done[id(node)] = rule(node)
+        else:
+            old = _getters[type(node)](node)
+            stack += (old, node, None)
+            stack += old[::-1]
     return cast("N", done[id(root)])
 
 

@@ -145,8 +145,8 @@ class _Partition(StmtRewriter):
         first = self._rounds(loop, edges.values())
         interior = replace(loop, extent=first, body=_without(loop.body, set(edges)))
         rest = last - first
-        is_short = can_prove(rest <= FEW_ROUNDS, self.bounds)
-        kind: LoopKind = "rolled" if is_short or loop.kind == "serial" else loop.kind
+        is_rolled = loop.kind == "serial" or can_prove(rest <= FEW_ROUNDS, self.bounds)
+        kind: LoopKind = "rolled" if is_rolled else loop.kind
         body = loop.body if self._is_small(loop.body) else self._rolled(loop.body)
         if not self.is_launched and len(set(edges.values())) == 1:
             conditions = {g.condition for g in guards if is_by_lane(g)}

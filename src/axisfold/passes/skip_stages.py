@@ -42,9 +42,10 @@ class _Skipper(StmtRewriter):
 
 def _skipping(allocation: Allocate) -> Allocate:
     """Return an allocation whose stage is computed where it is used."""
-    buffers, body = _fields(allocation)
-    if not (isinstance(body, Seq) and all(b.is_on_stack for b in buffers)):
+    fields, body = _fields(allocation)
+    if not (isinstance(body, Seq) and all(b.is_on_stack for b in fields)):
         return allocation
+    buffers = set(fields)
     last = max((n for n, s in enumerate(body.body) if buffers & _written(s)), default=-1)
     stage, readers = body.body[: last + 1], body.body[last + 1 :]
     if not any(isinstance(n, For) for s in stage for n in statements(s)):
@@ -56,8 +57,8 @@ def _skipping(allocation: Allocate) -> Allocate:
     if condition is None:
         return allocation
     # What is evaluated without being used shall be written: of arrays that would take a loop.
-    ones = [b for b in buffers if all(build.as_int(e) == 1 for e in b.allocated_extents)]
-    if len(ones) < len(buffers) and any(r.is_evaluated for r in reads):
+    ones = [b for b in fields if all(build.as_int(e) == 1 for e in b.allocated_extents)]
+    if len(ones) < len(fields) and any(r.is_evaluated for r in reads):
         return allocation
     zero = build.const(0, INT64)
     guarded = build.seq(*stage)
@@ -67,13 +68,13 @@ def _skipping(allocation: Allocate) -> Allocate:
     return _with_body(allocation, build.seq(guarded, *readers))
 
 
-def _fields(allocation: Allocate) -> tuple[set[Buffer], Stmt]:
+def _fields(allocation: Allocate) -> tuple[list[Buffer], Stmt]:
     """Return the buffers of a stage, one for each field of its state, and what they live for."""
-    buffers, body = {allocation.buffer}, allocation.body
+    fields, body = [allocation.buffer], allocation.body
     while isinstance(body, Allocate):
-        buffers.add(body.buffer)
+        fields.append(body.buffer)
         body = body.body
-    return buffers, body
+    return fields, body
 
 
 def _with_body(allocation: Allocate, body: Stmt) -> Allocate:
