@@ -14,8 +14,12 @@ from axisfold.api.gradients.substitutes import substitute
 from axisfold.api.host import HostLaunch
 from axisfold.runtime.entry import Entry, make_entries
 
-# An entry keeps the GIL, so that it takes short calls only; in longer ones Python's part is small.
-MOST_ELEMENTS: Final = 1 << 18
+# Calls of up to so many elements keep the GIL.
+SHORT_ELEMENTS: Final = 1 << 18
+# In larger ones Python's part is small: up to 15 us, since kernels put it out of the caches.
+MOST_ELEMENTS: Final = 1 << 23
+# Larger results are made in memory of others that are gone (:mod:`axisfold.interop.recycled`).
+MOST_RESULTS: Final = 1 << 18
 
 _entries: Final[dict[str, Entry]] = {}
 
@@ -41,12 +45,15 @@ def enter(
 
 
 def teach(name: str, x: Any, axis: Any, keepdims: Any, launch: Any) -> None:
-    """Let the entry of a function answer calls like this one, if they are short."""
+    """Let the entry of a function answer calls like this one, if they are not too long."""
     entry = _entries.get(name)
     if entry is None or not isinstance(launch, HostLaunch) or launch.call is None:
         return
-    if type(x) is np.ndarray and x.dtype.isnative and 0 < math.prod(x.shape) <= MOST_ELEMENTS:
-        entry.learn(x, axis, keepdims, launch.call)
+    if type(x) is not np.ndarray or not x.dtype.isnative:
+        return
+    elements, results = math.prod(x.shape), math.prod(launch.call.shape or ())
+    if 0 < elements <= MOST_ELEMENTS and results <= MOST_RESULTS:
+        entry.learn(x, axis, keepdims, launch.call, is_short=elements <= SHORT_ELEMENTS)
 
 
 def forget() -> None:

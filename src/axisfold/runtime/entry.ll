@@ -6,17 +6,18 @@
 ; whatever is wrong, goes to the Python function.  runtime/entry.py fills in the names that begin
 ; with a dollar sign, writes the records, and checks that the objects lie in memory as is read here.
 ;
-; The GIL is held throughout: it guards the records, and only short kernels have one.
+; The GIL is held but while a kernel runs that is not short: it guards the records.
 
-; Python function, how many arguments may be given by position, and the last records of the
-; buckets, by hash
-%State = type { ptr, i64, [$buckets x ptr] }
+; Python function, how many arguments may be given by position, the last records of the buckets, by
+; hash, and what raises the error of a signal handler
+%State = type { ptr, i64, [$buckets x ptr], ptr }
 ; next record; descr, nd, axis, keepdims; kernel, arguments, inputs, index of the first output,
 ; outputs; nd of the result or -1 for a scalar, its descr; shape, strides, shape of the result;
-; arguments: offsets from the input or the output, or values
+; arguments: offsets from the input or the output, or values; what keeps the code of a kernel that is
+; not short
 %Record = type { ptr, ptr, i64, i64, i64, ptr, i64, i64, i64, i64, i64, ptr,
                  [$most_axes x i64], [$most_axes x i64], [$most_axes x i64],
-                 [$most_arguments x i64] }
+                 [$most_arguments x i64], ptr }
 
 declare ptr @axisfold_vectorcall(ptr, ptr, i64, ptr)
 declare i64 @axisfold_as_long(ptr)
@@ -24,6 +25,8 @@ declare ptr @axisfold_error_occurred()
 declare void @axisfold_error_clear()
 declare void @axisfold_release(ptr)
 declare void @axisfold_retain(ptr)
+declare ptr @axisfold_save_thread()
+declare void @axisfold_restore_thread(ptr)
 declare ptr @axisfold_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @axisfold_new_scalar(ptr, ptr, ptr)
 
@@ -316,7 +319,22 @@ fill:
 run:
   %kernel.place = getelementptr %Record, ptr %record, i32 0, i32 5
   %kernel = load ptr, ptr %kernel.place
-  %status = call i32 @run(ptr %kernel, i64 %total, ptr %arguments)
+  %keeper.place = getelementptr %Record, ptr %record, i32 0, i32 16
+  %keeper = load ptr, ptr %keeper.place
+  %is.brief = icmp eq ptr %keeper, null
+  br i1 %is.brief, label %held, label %released
+held:
+  %status.held = call i32 @run(ptr %kernel, i64 %total, ptr %arguments)
+  br label %ran
+released: ; another thread may forget the record meanwhile
+  call void @axisfold_retain(ptr %keeper)
+  %thread = call ptr @axisfold_save_thread()
+  %status.released = call i32 @run(ptr %kernel, i64 %total, ptr %arguments)
+  call void @axisfold_restore_thread(ptr %thread)
+  call void @axisfold_release(ptr %keeper)
+  br label %ran
+ran:
+  %status = phi i32 [ %status.held, %held ], [ %status.released, %released ]
   %is.done = icmp eq i32 %status, 0
   br i1 %is.done, label %done, label %undone
 done:
@@ -326,11 +344,19 @@ finished:
 scalar:
   %made = call ptr @axisfold_new_scalar(ptr %number, ptr %out.descr, ptr null)
   ret ptr %made
-undone: ; again in Python, which says what is wrong
-  br i1 %is.scalar, label %slow, label %release
+undone:
+  br i1 %is.scalar, label %which.error, label %release
 release:
   call void @axisfold_release(ptr %result)
-  br label %slow
+  br label %which.error
+which.error: ; all but an interrupt again in Python, which says what is wrong
+  %is.interrupt = icmp eq i32 %status, $interrupted
+  br i1 %is.interrupt, label %interrupt, label %slow
+interrupt:
+  %raiser.place = getelementptr %State, ptr %state, i32 0, i32 3
+  %raiser = load ptr, ptr %raiser.place
+  %raised = call ptr @axisfold_vectorcall(ptr %raiser, ptr null, i64 0, ptr null)
+  ret ptr %raised
 slow:
   %function = load ptr, ptr %state
   %answer = tail call ptr @axisfold_vectorcall(ptr %function, ptr %args, i64 %given, ptr %names)

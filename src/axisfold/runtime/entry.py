@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from axisfold.runtime.cpu import MachineCode, add_symbol, compile_llvm
+from axisfold.runtime.threads import INTERRUPTED, check_status
 
 BUCKETS: Final = 512
 MOST_AXES: Final = 8
@@ -44,6 +45,8 @@ _PYTHON: Final = {
     "axisfold_error_clear": "PyErr_Clear",
     "axisfold_release": "Py_DecRef",
     "axisfold_retain": "Py_IncRef",
+    "axisfold_save_thread": "PyEval_SaveThread",
+    "axisfold_restore_thread": "PyEval_RestoreThread",
 }
 # And their places in NumPy's table of functions, which its ABI fixes.
 _NUMPY: Final = {"axisfold_new_scalar": 60, "axisfold_new_array": 94}
@@ -57,6 +60,7 @@ class _State(ctypes.Structure):
         ("function", ctypes.py_object),
         ("most_positions", ctypes.c_int64),
         ("buckets", ctypes.c_void_p * BUCKETS),
+        ("raiser", ctypes.py_object),
     ]
 
 
@@ -78,6 +82,7 @@ class _Record(ctypes.Structure):
         ("strides", ctypes.c_int64 * MOST_AXES),
         ("out_shape", ctypes.c_int64 * MOST_AXES),
         ("arguments", ctypes.c_int64 * MOST_ARGUMENTS),
+        ("keeper", ctypes.c_void_p),
     ]
 
 
@@ -135,8 +140,13 @@ class Entry:
     _state: _State
     _records: list[tuple[_Record, Call]] = field(default_factory=list)
 
-    def learn(self, x: np.ndarray[Any, Any], axis: Any, keepdims: bool, call: Call) -> None:
-        """Answer calls like this one without Python from now on, where that can be."""
+    def learn(
+        self, x: np.ndarray[Any, Any], axis: Any, keepdims: bool, call: Call, *, is_short: bool
+    ) -> None:
+        """Answer calls like this one without Python from now on, where that can be.
+
+        Other threads of Python run beside kernels that are not short.
+        """
         values = [*call.inputs, *[0] * call.index_count, *call.outputs, *call.scalars]
         code = _axis_code(axis)
         if code is None or type(keepdims) is not bool:
@@ -151,7 +161,7 @@ class Entry:
             arguments_count=next(n for n in ARGUMENTS if n >= len(values)),
             inputs=len(call.inputs), first_output=len(call.inputs) + call.index_count,
             outputs=len(call.outputs), out_nd=-1 if call.shape is None else len(call.shape),
-            out_descr=call.dtype,
+            out_descr=call.dtype, keeper=None if is_short else id(call.kernel),
         )  # fmt: skip
         record.shape[: x.ndim], record.strides[: x.ndim] = x.shape, x.strides
         shape = call.shape or ()
@@ -239,7 +249,8 @@ def make_entries(
     made = {}
     for name, function in functions.items():
         axis_is_second = list(signatures[name].parameters)[1:2] == ["axis"]
-        state = _State(function=function, most_positions=2 if axis_is_second else 1)
+        most = 2 if axis_is_second else 1
+        state = _State(function=function, most_positions=most, raiser=_raise_error)
         ctypes.c_void_p.from_address(code.address_of(f"state.{name}")).value = ctypes.addressof(
             state
         )
@@ -250,6 +261,11 @@ def make_entries(
             state,
         )
     return made
+
+
+def _raise_error() -> None:
+    """Raise what a signal handler raised while a kernel ran."""
+    check_status(INTERRUPTED, "fold")
 
 
 # What compiled code points to lives as long as the process.
@@ -317,6 +333,7 @@ def entry_source(names: Sequence[str]) -> str:
         buckets=BUCKETS,
         bucket_mask=BUCKETS - 1,
         most_axes=MOST_AXES,
+        interrupted=INTERRUPTED,
         most_arguments=MOST_ARGUMENTS,
         all_axes=_ALL_AXES,
         no_axes=_NO_AXES,

@@ -31,6 +31,7 @@
 
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_trylock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
@@ -222,7 +223,7 @@ entry:
   %job.chunks = getelementptr %Job, ptr %job, i32 0, i32 4
   %chunks = load i64, ptr %job.chunks
   %helpers = sub i64 %chunks, 1
-  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   %wanted = load atomic i64, ptr @wanted monotonic, align 8
   %needed = call i64 @llvm.umin.i64(i64 %helpers, i64 %wanted)
   store ptr %job, ptr @job
@@ -260,7 +261,7 @@ leave:
 define internal void @close(ptr %job, i1 %polls) nounwind {
 entry:
   %deadline = alloca %Time, align 8
-  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   store ptr null, ptr @job
   %still = load atomic i64, ptr @active monotonic, align 8
   %is.done = icmp eq i64 %still, 0
@@ -268,7 +269,7 @@ entry:
 linger:
   %let.go = call i32 @pthread_mutex_unlock(ptr @mutex)
   call void @spin(ptr @active, i64 0, i1 true)
-  %held = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   br label %check
 check:
   %active = load atomic i64, ptr @active monotonic, align 8
@@ -297,7 +298,7 @@ look:
   ; Not under the mutex: a signal handler may call a kernel of its own.
   %opened = call i32 @pthread_mutex_unlock(ptr @mutex)
   call void @poll(ptr %job)
-  %again = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   br label %check
 leave:
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
@@ -333,7 +334,7 @@ leave:
 
 define internal ptr @worker(ptr %unused) nounwind {
 entry:
-  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   br label %check
 check:
   %seen = phi i64 [ -1, %entry ], [ %seen, %wait ], [ %generation, %ran ]
@@ -357,7 +358,7 @@ run:
   store atomic i64 %with.me, ptr @active monotonic, align 8
   %opened = call i32 @pthread_mutex_unlock(ptr @mutex)
   call void @take(ptr %job, i1 false)
-  %relocked = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   %others = load atomic i64, ptr @active monotonic, align 8
   %without.me = sub i64 %others, 1
   store atomic i64 %without.me, ptr @active monotonic, align 8
@@ -370,7 +371,7 @@ ran:
   ; One loop is often followed by the next, and waking up takes longer than many a loop.
   %let.go = call i32 @pthread_mutex_unlock(ptr @mutex)
   call void @spin(ptr @generation, i64 %generation, i1 false)
-  %held = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   br label %check
 leave:
   %fewer = sub i64 %started, 1
@@ -399,6 +400,27 @@ leave:
   ret void
 }
 
+; Take the mutex.  Whoever has it gives it back in less time than falling asleep takes.
+define internal void @acquire() nounwind {
+entry:
+  br label %try
+try:
+  %count = phi i64 [ 0, %entry ], [ %more, %again ]
+  %refused = call i32 @pthread_mutex_trylock(ptr @mutex)
+  %is.mine = icmp eq i32 %refused, 0
+  br i1 %is.mine, label %leave, label %again
+again:
+  $pause
+  %more = add i64 %count, 1
+  %is.long = icmp uge i64 %more, $lock_tries
+  br i1 %is.long, label %block, label %try
+block:
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  br label %leave
+leave:
+  ret void
+}
+
 define internal i64 @now() nounwind {
   %time = alloca %Time, align 8
   %read = call i32 @clock_gettime(i32 $clock_monotonic, ptr %time)
@@ -412,7 +434,7 @@ define internal i64 @now() nounwind {
 
 ; How many workers there may be from now on; they are started when a loop needs them.
 define i32 @axisfold_resize(i64 %workers) nounwind {
-  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   store atomic i64 %workers, ptr @wanted monotonic, align 8
   %woken = call i32 @pthread_cond_broadcast(ptr @work)
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
@@ -447,7 +469,7 @@ define i32 @axisfold_reset(i64 %main) nounwind {
 
 ; How many workers live now.
 define i64 @axisfold_workers() nounwind {
-  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  call void @acquire()
   %started = load i64, ptr @started
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
   ret i64 %started

@@ -39,6 +39,8 @@ _POLL_NS: Final = 50_000_000
 # How long a thread waits awake: the caller for the workers' last chunks, and a worker for a next
 # loop.  A few times what falling asleep and waking up costs; little beside any shared loop.
 _SPIN_NS: Final = 50_000
+# How often a thread asks for the mutex before it falls asleep: some microseconds.
+_LOCK_TRIES: Final = 200
 _STACK_BYTES: Final = 8 << 20
 
 NO_MEMORY: Final = 1
@@ -56,6 +58,7 @@ _CONSTANTS: Final = {
     "poll_ns": _POLL_NS,
     "stack_bytes": _STACK_BYTES,
     "spin_ns": _SPIN_NS,
+    "lock_tries": _LOCK_TRIES,
     "declare_pause": f"declare void {_PAUSE}" if _PAUSE else "",
     "pause": f"call void {_PAUSE}" if _PAUSE else "",
     "sig_setmask": 3 if _IS_MAC else 2,

@@ -1,9 +1,9 @@
 define i32 @"axisfold.main"(ptr noalias readonly %A, ptr noalias %B, i64 %n, i64 %m, i64 %stride, i64 %stride.1, i64 %stride.2) nounwind {
 entry:
   %B.rf = alloca [8 x float], align 64
-  %v.10 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
-  %v.11 = shufflevector <8 x i64> %v.10, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.12 = mul <8 x i64> %v.11, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
+  %v.9 = insertelement <8 x i64> poison, i64 %stride.1, i64 0
+  %v.10 = shufflevector <8 x i64> %v.9, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.11 = mul <8 x i64> %v.10, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
   %v.0 = add nsw i64 0, %n
   br label %loop.b
 loop.b:
@@ -17,184 +17,184 @@ body.b:
   br label %loop.b.1
 loop.b.1:
   %k.outer = phi i64 [ 0, %body.b ], [ %k.outer.next, %body.b.1 ]
+  %held = phi <8 x float> [ splat (float 0x0000000000000000), %body.b ], [ %v.86, %body.b.1 ]
   %v.4 = icmp slt i64 %k.outer, %v.3
   br i1 %v.4, label %body.b.1, label %after.b.1
 body.b.1:
-  %v.5 = load <8 x float>, ptr %B.rf, align 4
-  %v.6 = mul i64 %k.outer, 16
-  %v.7 = mul i64 %v.6, %stride.1
-  %v.8 = mul i64 %ax0, %stride
-  %v.9 = add i64 %v.7, %v.8
-  %v.13 = insertelement <8 x i64> poison, i64 %v.9, i64 0
-  %v.14 = shufflevector <8 x i64> %v.13, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.15 = add <8 x i64> %v.14, %v.12
-  %v.16 = extractelement <8 x i64> %v.15, i64 0
-  %v.17 = getelementptr float, ptr %A, i64 %v.16
-  %v.18 = load float, ptr %v.17, align 4
-  %v.19 = insertelement <8 x float> poison, float %v.18, i64 0
-  %v.20 = extractelement <8 x i64> %v.15, i64 1
-  %v.21 = getelementptr float, ptr %A, i64 %v.20
-  %v.22 = load float, ptr %v.21, align 4
-  %v.23 = insertelement <8 x float> %v.19, float %v.22, i64 1
-  %v.24 = extractelement <8 x i64> %v.15, i64 2
-  %v.25 = getelementptr float, ptr %A, i64 %v.24
-  %v.26 = load float, ptr %v.25, align 4
-  %v.27 = insertelement <8 x float> %v.23, float %v.26, i64 2
-  %v.28 = extractelement <8 x i64> %v.15, i64 3
-  %v.29 = getelementptr float, ptr %A, i64 %v.28
-  %v.30 = load float, ptr %v.29, align 4
-  %v.31 = insertelement <8 x float> %v.27, float %v.30, i64 3
-  %v.32 = extractelement <8 x i64> %v.15, i64 4
-  %v.33 = getelementptr float, ptr %A, i64 %v.32
-  %v.34 = load float, ptr %v.33, align 4
-  %v.35 = insertelement <8 x float> %v.31, float %v.34, i64 4
-  %v.36 = extractelement <8 x i64> %v.15, i64 5
-  %v.37 = getelementptr float, ptr %A, i64 %v.36
-  %v.38 = load float, ptr %v.37, align 4
-  %v.39 = insertelement <8 x float> %v.35, float %v.38, i64 5
-  %v.40 = extractelement <8 x i64> %v.15, i64 6
-  %v.41 = getelementptr float, ptr %A, i64 %v.40
-  %v.42 = load float, ptr %v.41, align 4
-  %v.43 = insertelement <8 x float> %v.39, float %v.42, i64 6
-  %v.44 = extractelement <8 x i64> %v.15, i64 7
-  %v.45 = getelementptr float, ptr %A, i64 %v.44
-  %v.46 = load float, ptr %v.45, align 4
-  %v.47 = insertelement <8 x float> %v.43, float %v.46, i64 7
-  %v.48 = fadd <8 x float> %v.5, %v.47
-  %v.49 = add i64 8, %v.6
-  %v.50 = mul i64 %v.49, %stride.1
-  %v.51 = add i64 %v.50, %v.8
-  %v.52 = insertelement <8 x i64> poison, i64 %v.51, i64 0
-  %v.53 = shufflevector <8 x i64> %v.52, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.54 = add <8 x i64> %v.53, %v.12
-  %v.55 = extractelement <8 x i64> %v.54, i64 0
-  %v.56 = getelementptr float, ptr %A, i64 %v.55
-  %v.57 = load float, ptr %v.56, align 4
-  %v.58 = insertelement <8 x float> poison, float %v.57, i64 0
-  %v.59 = extractelement <8 x i64> %v.54, i64 1
-  %v.60 = getelementptr float, ptr %A, i64 %v.59
-  %v.61 = load float, ptr %v.60, align 4
-  %v.62 = insertelement <8 x float> %v.58, float %v.61, i64 1
-  %v.63 = extractelement <8 x i64> %v.54, i64 2
-  %v.64 = getelementptr float, ptr %A, i64 %v.63
-  %v.65 = load float, ptr %v.64, align 4
-  %v.66 = insertelement <8 x float> %v.62, float %v.65, i64 2
-  %v.67 = extractelement <8 x i64> %v.54, i64 3
-  %v.68 = getelementptr float, ptr %A, i64 %v.67
-  %v.69 = load float, ptr %v.68, align 4
-  %v.70 = insertelement <8 x float> %v.66, float %v.69, i64 3
-  %v.71 = extractelement <8 x i64> %v.54, i64 4
-  %v.72 = getelementptr float, ptr %A, i64 %v.71
-  %v.73 = load float, ptr %v.72, align 4
-  %v.74 = insertelement <8 x float> %v.70, float %v.73, i64 4
-  %v.75 = extractelement <8 x i64> %v.54, i64 5
-  %v.76 = getelementptr float, ptr %A, i64 %v.75
-  %v.77 = load float, ptr %v.76, align 4
-  %v.78 = insertelement <8 x float> %v.74, float %v.77, i64 5
-  %v.79 = extractelement <8 x i64> %v.54, i64 6
-  %v.80 = getelementptr float, ptr %A, i64 %v.79
-  %v.81 = load float, ptr %v.80, align 4
-  %v.82 = insertelement <8 x float> %v.78, float %v.81, i64 6
-  %v.83 = extractelement <8 x i64> %v.54, i64 7
-  %v.84 = getelementptr float, ptr %A, i64 %v.83
-  %v.85 = load float, ptr %v.84, align 4
-  %v.86 = insertelement <8 x float> %v.82, float %v.85, i64 7
-  %v.87 = fadd <8 x float> %v.48, %v.86
-  store <8 x float> %v.87, ptr %B.rf, align 4
+  %v.5 = mul i64 %k.outer, 16
+  %v.6 = mul i64 %v.5, %stride.1
+  %v.7 = mul i64 %ax0, %stride
+  %v.8 = add i64 %v.6, %v.7
+  %v.12 = insertelement <8 x i64> poison, i64 %v.8, i64 0
+  %v.13 = shufflevector <8 x i64> %v.12, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.14 = add <8 x i64> %v.13, %v.11
+  %v.15 = extractelement <8 x i64> %v.14, i64 0
+  %v.16 = getelementptr float, ptr %A, i64 %v.15
+  %v.17 = load float, ptr %v.16, align 4
+  %v.18 = insertelement <8 x float> poison, float %v.17, i64 0
+  %v.19 = extractelement <8 x i64> %v.14, i64 1
+  %v.20 = getelementptr float, ptr %A, i64 %v.19
+  %v.21 = load float, ptr %v.20, align 4
+  %v.22 = insertelement <8 x float> %v.18, float %v.21, i64 1
+  %v.23 = extractelement <8 x i64> %v.14, i64 2
+  %v.24 = getelementptr float, ptr %A, i64 %v.23
+  %v.25 = load float, ptr %v.24, align 4
+  %v.26 = insertelement <8 x float> %v.22, float %v.25, i64 2
+  %v.27 = extractelement <8 x i64> %v.14, i64 3
+  %v.28 = getelementptr float, ptr %A, i64 %v.27
+  %v.29 = load float, ptr %v.28, align 4
+  %v.30 = insertelement <8 x float> %v.26, float %v.29, i64 3
+  %v.31 = extractelement <8 x i64> %v.14, i64 4
+  %v.32 = getelementptr float, ptr %A, i64 %v.31
+  %v.33 = load float, ptr %v.32, align 4
+  %v.34 = insertelement <8 x float> %v.30, float %v.33, i64 4
+  %v.35 = extractelement <8 x i64> %v.14, i64 5
+  %v.36 = getelementptr float, ptr %A, i64 %v.35
+  %v.37 = load float, ptr %v.36, align 4
+  %v.38 = insertelement <8 x float> %v.34, float %v.37, i64 5
+  %v.39 = extractelement <8 x i64> %v.14, i64 6
+  %v.40 = getelementptr float, ptr %A, i64 %v.39
+  %v.41 = load float, ptr %v.40, align 4
+  %v.42 = insertelement <8 x float> %v.38, float %v.41, i64 6
+  %v.43 = extractelement <8 x i64> %v.14, i64 7
+  %v.44 = getelementptr float, ptr %A, i64 %v.43
+  %v.45 = load float, ptr %v.44, align 4
+  %v.46 = insertelement <8 x float> %v.42, float %v.45, i64 7
+  %v.47 = fadd <8 x float> %held, %v.46
+  %v.48 = add i64 8, %v.5
+  %v.49 = mul i64 %v.48, %stride.1
+  %v.50 = add i64 %v.49, %v.7
+  %v.51 = insertelement <8 x i64> poison, i64 %v.50, i64 0
+  %v.52 = shufflevector <8 x i64> %v.51, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.53 = add <8 x i64> %v.52, %v.11
+  %v.54 = extractelement <8 x i64> %v.53, i64 0
+  %v.55 = getelementptr float, ptr %A, i64 %v.54
+  %v.56 = load float, ptr %v.55, align 4
+  %v.57 = insertelement <8 x float> poison, float %v.56, i64 0
+  %v.58 = extractelement <8 x i64> %v.53, i64 1
+  %v.59 = getelementptr float, ptr %A, i64 %v.58
+  %v.60 = load float, ptr %v.59, align 4
+  %v.61 = insertelement <8 x float> %v.57, float %v.60, i64 1
+  %v.62 = extractelement <8 x i64> %v.53, i64 2
+  %v.63 = getelementptr float, ptr %A, i64 %v.62
+  %v.64 = load float, ptr %v.63, align 4
+  %v.65 = insertelement <8 x float> %v.61, float %v.64, i64 2
+  %v.66 = extractelement <8 x i64> %v.53, i64 3
+  %v.67 = getelementptr float, ptr %A, i64 %v.66
+  %v.68 = load float, ptr %v.67, align 4
+  %v.69 = insertelement <8 x float> %v.65, float %v.68, i64 3
+  %v.70 = extractelement <8 x i64> %v.53, i64 4
+  %v.71 = getelementptr float, ptr %A, i64 %v.70
+  %v.72 = load float, ptr %v.71, align 4
+  %v.73 = insertelement <8 x float> %v.69, float %v.72, i64 4
+  %v.74 = extractelement <8 x i64> %v.53, i64 5
+  %v.75 = getelementptr float, ptr %A, i64 %v.74
+  %v.76 = load float, ptr %v.75, align 4
+  %v.77 = insertelement <8 x float> %v.73, float %v.76, i64 5
+  %v.78 = extractelement <8 x i64> %v.53, i64 6
+  %v.79 = getelementptr float, ptr %A, i64 %v.78
+  %v.80 = load float, ptr %v.79, align 4
+  %v.81 = insertelement <8 x float> %v.77, float %v.80, i64 6
+  %v.82 = extractelement <8 x i64> %v.53, i64 7
+  %v.83 = getelementptr float, ptr %A, i64 %v.82
+  %v.84 = load float, ptr %v.83, align 4
+  %v.85 = insertelement <8 x float> %v.81, float %v.84, i64 7
+  %v.86 = fadd <8 x float> %v.47, %v.85
   %k.outer.next = add nsw i64 %k.outer, 1
   br label %loop.b.1
 after.b.1:
-  %v.88 = add i64 %m, 15
-  %v.89 = ashr i64 %v.88, 4
-  %v.90 = sub i64 %v.89, %v.2
-  %v.91 = add nsw i64 %v.2, %v.90
+  store <8 x float> %held, ptr %B.rf, align 4
+  %v.87 = add i64 %m, 15
+  %v.88 = ashr i64 %v.87, 4
+  %v.89 = sub i64 %v.88, %v.2
+  %v.90 = add nsw i64 %v.2, %v.89
   br label %loop.b.2
 loop.b.2:
   %k.outer.1 = phi i64 [ %v.2, %after.b.1 ], [ %k.outer.next.1, %after.b.3 ]
-  %v.92 = icmp slt i64 %k.outer.1, %v.91
-  br i1 %v.92, label %body.b.2, label %after.b.2
+  %v.91 = icmp slt i64 %k.outer.1, %v.90
+  br i1 %v.91, label %body.b.2, label %after.b.2
 body.b.2:
-  %v.93 = call i64 asm "", "=r,0"(i64 %k.outer.1)
-  %v.94 = add nsw i64 0, 2
+  %v.92 = call i64 asm "", "=r,0"(i64 %k.outer.1)
+  %v.93 = add nsw i64 0, 2
   br label %loop.b.3
 loop.b.3:
   %k.inner.outer = phi i64 [ 0, %body.b.2 ], [ %k.inner.outer.next, %endif.b ]
-  %v.95 = icmp slt i64 %k.inner.outer, %v.94
-  br i1 %v.95, label %body.b.3, label %after.b.3
+  %v.94 = icmp slt i64 %k.inner.outer, %v.93
+  br i1 %v.94, label %body.b.3, label %after.b.3
 body.b.3:
-  %v.96 = mul i64 %k.inner.outer, 8
-  %v.97 = mul i64 %v.93, 16
-  %v.98 = add i64 %v.96, %v.97
-  %v.99 = add i64 %v.98, 7
-  %v.100 = icmp slt i64 %v.99, %m
-  br i1 %v.100, label %then.b, label %else.b
+  %v.95 = mul i64 %k.inner.outer, 8
+  %v.96 = mul i64 %v.92, 16
+  %v.97 = add i64 %v.95, %v.96
+  %v.98 = add i64 %v.97, 7
+  %v.99 = icmp slt i64 %v.98, %m
+  br i1 %v.99, label %then.b, label %else.b
 then.b:
-  %v.101 = load <8 x float>, ptr %B.rf, align 4
-  %v.102 = mul i64 %v.98, %stride.1
-  %v.103 = mul i64 %ax0, %stride
-  %v.104 = add i64 %v.102, %v.103
-  %v.105 = insertelement <8 x i64> poison, i64 %v.104, i64 0
-  %v.106 = shufflevector <8 x i64> %v.105, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.107 = add <8 x i64> %v.106, %v.12
-  %v.108 = extractelement <8 x i64> %v.107, i64 0
-  %v.109 = getelementptr float, ptr %A, i64 %v.108
-  %v.110 = load float, ptr %v.109, align 4
-  %v.111 = insertelement <8 x float> poison, float %v.110, i64 0
-  %v.112 = extractelement <8 x i64> %v.107, i64 1
-  %v.113 = getelementptr float, ptr %A, i64 %v.112
-  %v.114 = load float, ptr %v.113, align 4
-  %v.115 = insertelement <8 x float> %v.111, float %v.114, i64 1
-  %v.116 = extractelement <8 x i64> %v.107, i64 2
-  %v.117 = getelementptr float, ptr %A, i64 %v.116
-  %v.118 = load float, ptr %v.117, align 4
-  %v.119 = insertelement <8 x float> %v.115, float %v.118, i64 2
-  %v.120 = extractelement <8 x i64> %v.107, i64 3
-  %v.121 = getelementptr float, ptr %A, i64 %v.120
-  %v.122 = load float, ptr %v.121, align 4
-  %v.123 = insertelement <8 x float> %v.119, float %v.122, i64 3
-  %v.124 = extractelement <8 x i64> %v.107, i64 4
-  %v.125 = getelementptr float, ptr %A, i64 %v.124
-  %v.126 = load float, ptr %v.125, align 4
-  %v.127 = insertelement <8 x float> %v.123, float %v.126, i64 4
-  %v.128 = extractelement <8 x i64> %v.107, i64 5
-  %v.129 = getelementptr float, ptr %A, i64 %v.128
-  %v.130 = load float, ptr %v.129, align 4
-  %v.131 = insertelement <8 x float> %v.127, float %v.130, i64 5
-  %v.132 = extractelement <8 x i64> %v.107, i64 6
-  %v.133 = getelementptr float, ptr %A, i64 %v.132
-  %v.134 = load float, ptr %v.133, align 4
-  %v.135 = insertelement <8 x float> %v.131, float %v.134, i64 6
-  %v.136 = extractelement <8 x i64> %v.107, i64 7
-  %v.137 = getelementptr float, ptr %A, i64 %v.136
-  %v.138 = load float, ptr %v.137, align 4
-  %v.139 = insertelement <8 x float> %v.135, float %v.138, i64 7
-  %v.140 = fadd <8 x float> %v.101, %v.139
-  store <8 x float> %v.140, ptr %B.rf, align 4
+  %v.100 = load <8 x float>, ptr %B.rf, align 4
+  %v.101 = mul i64 %v.97, %stride.1
+  %v.102 = mul i64 %ax0, %stride
+  %v.103 = add i64 %v.101, %v.102
+  %v.104 = insertelement <8 x i64> poison, i64 %v.103, i64 0
+  %v.105 = shufflevector <8 x i64> %v.104, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.106 = add <8 x i64> %v.105, %v.11
+  %v.107 = extractelement <8 x i64> %v.106, i64 0
+  %v.108 = getelementptr float, ptr %A, i64 %v.107
+  %v.109 = load float, ptr %v.108, align 4
+  %v.110 = insertelement <8 x float> poison, float %v.109, i64 0
+  %v.111 = extractelement <8 x i64> %v.106, i64 1
+  %v.112 = getelementptr float, ptr %A, i64 %v.111
+  %v.113 = load float, ptr %v.112, align 4
+  %v.114 = insertelement <8 x float> %v.110, float %v.113, i64 1
+  %v.115 = extractelement <8 x i64> %v.106, i64 2
+  %v.116 = getelementptr float, ptr %A, i64 %v.115
+  %v.117 = load float, ptr %v.116, align 4
+  %v.118 = insertelement <8 x float> %v.114, float %v.117, i64 2
+  %v.119 = extractelement <8 x i64> %v.106, i64 3
+  %v.120 = getelementptr float, ptr %A, i64 %v.119
+  %v.121 = load float, ptr %v.120, align 4
+  %v.122 = insertelement <8 x float> %v.118, float %v.121, i64 3
+  %v.123 = extractelement <8 x i64> %v.106, i64 4
+  %v.124 = getelementptr float, ptr %A, i64 %v.123
+  %v.125 = load float, ptr %v.124, align 4
+  %v.126 = insertelement <8 x float> %v.122, float %v.125, i64 4
+  %v.127 = extractelement <8 x i64> %v.106, i64 5
+  %v.128 = getelementptr float, ptr %A, i64 %v.127
+  %v.129 = load float, ptr %v.128, align 4
+  %v.130 = insertelement <8 x float> %v.126, float %v.129, i64 5
+  %v.131 = extractelement <8 x i64> %v.106, i64 6
+  %v.132 = getelementptr float, ptr %A, i64 %v.131
+  %v.133 = load float, ptr %v.132, align 4
+  %v.134 = insertelement <8 x float> %v.130, float %v.133, i64 6
+  %v.135 = extractelement <8 x i64> %v.106, i64 7
+  %v.136 = getelementptr float, ptr %A, i64 %v.135
+  %v.137 = load float, ptr %v.136, align 4
+  %v.138 = insertelement <8 x float> %v.134, float %v.137, i64 7
+  %v.139 = fadd <8 x float> %v.100, %v.138
+  store <8 x float> %v.139, ptr %B.rf, align 4
   br label %endif.b
 else.b:
-  %v.141 = icmp slt i64 %v.98, %m
-  br i1 %v.141, label %then.b.1, label %endif.b.1
+  %v.140 = icmp slt i64 %v.97, %m
+  br i1 %v.140, label %then.b.1, label %endif.b.1
 then.b.1:
-  %v.142 = load <8 x float>, ptr %B.rf, align 4
-  %v.143 = mul i64 %v.98, %stride.1
-  %v.144 = mul i64 %ax0, %stride
-  %v.145 = add i64 %v.143, %v.144
-  %v.146 = insertelement <8 x i64> poison, i64 %v.145, i64 0
-  %v.147 = shufflevector <8 x i64> %v.146, <8 x i64> poison, <8 x i32> zeroinitializer
-  %v.148 = add <8 x i64> %v.147, %v.12
-  %v.149 = sub i64 %m, %v.98
-  %v.150 = call i64 @llvm.smin.i64(i64 %v.149, i64 8)
-  %v.151 = call i64 @llvm.smax.i64(i64 %v.150, i64 0)
-  %v.152 = trunc i64 %v.151 to i32
-  %v.153 = insertelement <8 x i32> poison, i32 %v.152, i64 0
-  %v.154 = shufflevector <8 x i32> %v.153, <8 x i32> poison, <8 x i32> zeroinitializer
-  %v.155 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.154
-  %v.156 = getelementptr float, ptr %A, <8 x i64> %v.148
-  %v.157 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.156, i32 4, <8 x i1> %v.155, <8 x float> zeroinitializer)
-  %v.158 = fadd <8 x float> %v.142, %v.157
-  %v.159 = select <8 x i1> %v.155, <8 x float> %v.158, <8 x float> %v.142
-  %v.160 = freeze <8 x float> %v.159
-  store <8 x float> %v.160, ptr %B.rf, align 4
+  %v.141 = load <8 x float>, ptr %B.rf, align 4
+  %v.142 = mul i64 %v.97, %stride.1
+  %v.143 = mul i64 %ax0, %stride
+  %v.144 = add i64 %v.142, %v.143
+  %v.145 = insertelement <8 x i64> poison, i64 %v.144, i64 0
+  %v.146 = shufflevector <8 x i64> %v.145, <8 x i64> poison, <8 x i32> zeroinitializer
+  %v.147 = add <8 x i64> %v.146, %v.11
+  %v.148 = sub i64 %m, %v.97
+  %v.149 = call i64 @llvm.smin.i64(i64 %v.148, i64 8)
+  %v.150 = call i64 @llvm.smax.i64(i64 %v.149, i64 0)
+  %v.151 = trunc i64 %v.150 to i32
+  %v.152 = insertelement <8 x i32> poison, i32 %v.151, i64 0
+  %v.153 = shufflevector <8 x i32> %v.152, <8 x i32> poison, <8 x i32> zeroinitializer
+  %v.154 = icmp slt <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %v.153
+  %v.155 = getelementptr float, ptr %A, <8 x i64> %v.147
+  %v.156 = call <8 x float> @llvm.masked.gather.v8f32.v8p0(<8 x ptr> %v.155, i32 4, <8 x i1> %v.154, <8 x float> zeroinitializer)
+  %v.157 = fadd <8 x float> %v.141, %v.156
+  %v.158 = select <8 x i1> %v.154, <8 x float> %v.157, <8 x float> %v.141
+  %v.159 = freeze <8 x float> %v.158
+  store <8 x float> %v.159, ptr %B.rf, align 4
   br label %endif.b.1
 endif.b.1:
   br label %endif.b
@@ -205,21 +205,21 @@ after.b.3:
   %k.outer.next.1 = add nsw i64 %k.outer.1, 1
   br label %loop.b.2
 after.b.2:
-  %v.161 = mul i64 %ax0, %stride.2
-  %v.162 = getelementptr float, ptr %B, i64 %v.161
-  store float 0x0000000000000000, ptr %v.162, align 4
-  %v.163 = add nsw i64 0, 8
+  %v.160 = mul i64 %ax0, %stride.2
+  %v.161 = getelementptr float, ptr %B, i64 %v.160
+  store float 0x0000000000000000, ptr %v.161, align 4
+  %v.162 = add nsw i64 0, 8
   br label %loop.b.4
 loop.b.4:
   %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.4 ]
-  %v.164 = icmp slt i64 %k.inner.inner.v, %v.163
-  br i1 %v.164, label %body.b.4, label %after.b.4
+  %v.163 = icmp slt i64 %k.inner.inner.v, %v.162
+  br i1 %v.163, label %body.b.4, label %after.b.4
 body.b.4:
-  %v.165 = load float, ptr %v.162, align 4
-  %v.166 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
-  %v.167 = load float, ptr %v.166, align 4
-  %v.168 = fadd float %v.165, %v.167
-  store float %v.168, ptr %v.162, align 4
+  %v.164 = load float, ptr %v.161, align 4
+  %v.165 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
+  %v.166 = load float, ptr %v.165, align 4
+  %v.167 = fadd float %v.164, %v.166
+  store float %v.167, ptr %v.161, align 4
   %k.inner.inner.v.next = add nsw i64 %k.inner.inner.v, 1
   br label %loop.b.4
 after.b.4:

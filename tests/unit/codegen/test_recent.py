@@ -25,9 +25,9 @@ def lanes_below(count):
 class Draw:
     """A random program on two buffers: its statements, and what each does to lists of numbers."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, **more):
         self.random = np.random.default_rng(seed)
-        self.buffers = [buffer(name, "int64", SIZE) for name in "AB"]
+        self.buffers = [buffer(name, "int64", SIZE, **more) for name in "AB"]
         self.actions = []
 
     def place(self, i):
@@ -67,9 +67,11 @@ class Draw:
         return If(is_even, store), lambda memory, n: act(memory, n) if n % 2 == 0 else None
 
     def body(self, i):
-        makers = [self.store] * 11 + [self.branch]
+        return self.some(60, [self.store] * 11 + [self.branch], i)
+
+    def some(self, count, makers, i):
         statements = []
-        for which in self.random.integers(0, len(makers), 60):
+        for which in self.random.integers(0, len(makers), count):
             statement, act = makers[which](i)
             statements.append(statement)
             self.actions.append(act)

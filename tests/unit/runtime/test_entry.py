@@ -2,11 +2,13 @@
 """Entries: calls that CPython makes without Python code, and everything that is not for them."""
 
 import copy
+import ctypes
 import gc
 import inspect
 import pickle
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ import axisfold as af
 from axisfold.api import entries
 from axisfold.api.launches import forget, launches
 from axisfold.runtime import entry
+from axisfold.runtime.threads import INTERRUPTED, pool
 
 RNG = np.random.default_rng(3)
 
@@ -177,6 +180,88 @@ def test_subclasses_and_others_stay_in_python():
         with pytest.raises((TypeError, ValueError)):
             af.sum(wrong)
     assert known("sum") == 0
+
+
+def test_longer_calls_are_known(python_calls):
+    x = np.ones(entries.SHORT_ELEMENTS + 1, np.int8)
+    expected = af.sum(x)
+    af.sum(x, axis=0, keepdims=True)
+    del python_calls[:]
+    assert af.sum(x) == expected == x.size
+    assert af.sum(x, axis=0, keepdims=True).tolist() == [x.size]
+    assert python_calls == []
+
+
+KERNEL = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * entry.ARGUMENTS[0])
+
+
+def probe(kernel, x, *, is_short=False, inputs=(0,)):
+    """Return an entry that has learnt to answer calls of ``x`` by a kernel of the test's."""
+
+    def function(x, axis=None):
+        return "Python"
+
+    made = entry.make_entries({"probe": function}, {"probe": inspect.signature(function)})["probe"]
+    made.learn(
+        x, None, False, entry.Call(kernel, inputs, 0, (0,), (), x.dtype, None), is_short=is_short
+    )
+    return made
+
+
+def test_other_threads_run_beside_longer_kernels():
+    x = np.ones(3)
+    asleep = ctypes.CDLL(None).usleep
+    made = probe(asleep, x, inputs=(20_000 - x.ctypes.data,))
+    counted, is_over = [0], threading.Event()
+
+    def count():
+        while not is_over.is_set():
+            counted[0] += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted[0]
+    made.function(x)
+    after = counted[0]
+    is_over.set()
+    thread.join()
+    assert after > before
+
+
+@pytest.mark.parametrize("is_short", [False, True])
+def test_kernels_that_fail_run_again_in_python(is_short):
+    x = np.ones(3)
+    made = probe(KERNEL(lambda *args: 1), x, is_short=is_short)
+    assert made.function(x) == "Python"
+
+
+def test_what_a_signal_handler_raises_is_raised():
+    x = np.ones(3)
+    made = probe(KERNEL(lambda *args: INTERRUPTED), x)
+    slots = (ctypes.c_void_p * 3).from_address(pool()._call("axisfold_error", ctypes.c_void_p))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(KeyboardInterrupt))
+    slots[0] = id(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        made.function(x)
+
+
+def test_a_longer_kernel_outlives_its_record():
+    x, alive = np.ones(3), []
+
+    def forgets(*args):
+        made.forget()
+        gc.collect()
+        alive.append(kernel() is not None)
+        return 0
+
+    held = KERNEL(forgets)
+    kernel = weakref.ref(held)
+    made = probe(held, x)
+    del held
+    made.function(x)
+    assert alive == [True]
+    gc.collect()
+    assert kernel() is None
 
 
 def test_large_arrays_stay_in_python():

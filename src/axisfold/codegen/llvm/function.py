@@ -16,6 +16,7 @@ from typing import assert_never
 from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm import arithmetic, memory, tails
 from axisfold.codegen.llvm.calls import emit_call
+from axisfold.codegen.llvm.held import Holding, held_places
 from axisfold.codegen.llvm.outline import (
     PARALLEL,
     Outlined,
@@ -63,7 +64,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import children
 
 
 def symbol(kernel: Kernel) -> str:
@@ -77,12 +78,6 @@ def emit_kernel(kernel: Kernel) -> str:
     main = _Function(module, kernel.params, scalar_parameters(kernel))
     text = main.text(f'define i32 @"{symbol(kernel)}"', kernel.body)
     return "\n".join([text, *module.functions, *module.declarations.values(), ""])
-
-
-def _is_cold(loop: For) -> bool:
-    """Return whether a loop is the rest of another one, without longer loops in it."""
-    inner = (node for node in post_order(loop.body) if isinstance(node, For))
-    return loop.kind == "rolled" and all(isinstance(node.extent, Const) for node in inner)
 
 
 class _Module:
@@ -120,6 +115,7 @@ class _Function:
         self.parameters: tuple[Buffer | Var, ...] = (*buffers, *variables)
         self.pointers = {b: self.w.fresh(b.name) for b in buffers}
         self.values: dict[Var, str] = {v: self.w.fresh(v.name) for v in variables}
+        self.own: dict[Buffer, str] = {}
         self.heap: list[str] = []
         self.steps: dict[tuple[Var, int], str] = {}
         self.shared = frozenset(buffers)
@@ -178,26 +174,31 @@ class _Function:
         low, extent = self.expr(loop.min), self.expr(loop.extent)
         end = w.let(f"add nsw i64 {low}, {extent}")
         head, body, after = w.label("loop"), w.label("body"), w.label("after")
+        holding = Holding(w, held_places(loop, self.own, self._offset, self.expr))
         before = w.block
         w.branch(head)
         w.start(head)
         counter, following = w.fresh(loop.var.name), w.fresh(f"{loop.var.name}.next")
         phi = len(w.lines)
         w.emit("")
+        holding.begin_head()
         more = w.let(f"icmp slt i64 {counter}, {end}")
         w.branch_if(more, body, after)
         w.start(body)
         self.values[loop.var] = w.opaque(counter) if loop.kind == "rolled" else counter
-        with w.scope(), w.cold(is_cold=_is_cold(loop)):
+        with w.scope(), w.cold(is_cold=tails.is_rest(loop)):
             if loop.stop is not None:
                 inside = w.label("go")
                 w.branch_if(self.expr(loop.stop), after, inside)
                 w.start(inside)
+            holding.begin_round()
             self.stmt(loop.body)
+            holding.end_round()
         w.emit(f"{following} = add nsw i64 {counter}, 1")
         w.lines[phi] = f"  {counter} = phi i64 [ {low}, %{before} ], [ {following}, %{w.block} ]"
         w.branch(head)
         w.start(after)
+        holding.leave()
 
     def parallel(self, loop: For) -> None:
         """Share the rounds among threads, and return what went wrong in them."""
@@ -255,7 +256,7 @@ class _Function:
             )
             place = w.fresh(buffer.name)
             w.entry.append(f"  {place} = alloca [{count} x {memory_type(buffer.dtype)}], align 64")
-            self.pointers[buffer] = place
+            self.pointers[buffer] = self.own[buffer] = place
             self.stmt(stmt.body)
             return
         w.declarations["malloc"] = "declare noalias ptr @malloc(i64)"

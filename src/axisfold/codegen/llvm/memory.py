@@ -222,17 +222,36 @@ def _plain(w: Writer, node: Load, place: Place, align: int) -> str:
     known = w.recent.value(buffer, access)
     if known is not None:
         return known
-    where = address(w, buffer, place, 1)
-    value = w.let(f"load {memory_type(dtype)}, ptr {where}, align {align}")
-    w.recent.read(buffer, access, value)
+    value = emit_access(w, buffer, access)
     if node.ahead and dtype.lanes > 1:
-        _prefetch(w, node, place, where)
+        _prefetch(w, node, place, address(w, buffer, place, 1))
     return value
+
+
+def access_of(node: Load | Store, place: Place) -> Access:
+    """Return what a read or a write of neighbouring lanes touches."""
+    source = node.dtype if isinstance(node, Load) else node.value.dtype
+    return _access(node.buffer, place, stored(source), alignment(node.buffer, node.align))
 
 
 def _access(buffer: Buffer, place: Place, dtype: DType, align: int) -> Access:
     unit = 1 if buffer.unit == "byte" else buffer.dtype.itemsize
     return Access(place, memory_type(dtype), align, dtype.lanes * dtype.element.itemsize // unit)
+
+
+def emit_access(w: Writer, buffer: Buffer, access: Access) -> str:
+    """Append a read of a place whose value is not known."""
+    where = address(w, buffer, access.place, 1)
+    value = w.let(f"load {access.kind}, ptr {where}, align {access.align}")
+    w.recent.read(buffer, access, value)
+    return value
+
+
+def emit_rewrite(w: Writer, buffer: Buffer, access: Access, value: str) -> None:
+    """Append a write of a value as memory holds it."""
+    where = address(w, buffer, access.place, 1)
+    w.recent.write(buffer, access, value, len(w.lines))
+    w.emit(f"store {access.kind} {value}, ptr {where}, align {access.align}")
 
 
 def _prefetch(w: Writer, node: Load, place: Place, where: str) -> None:

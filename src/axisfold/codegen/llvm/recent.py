@@ -79,6 +79,11 @@ class Recent:
         self._known[buffer] = kept | {access: _Known(value, line)}
         return hidden.line if hidden is not None and not hidden.is_read else None
 
+    def take(self, buffer: Buffer, access: Access) -> tuple[str, int | None]:
+        """Return the value of a place that is known, and the line of the write that gave it."""
+        entry = self._known[buffer].pop(access)
+        return entry.value, entry.line
+
     def forget(self, buffer: Buffer) -> None:
         """Note that a buffer is read or written in other ways."""
         self._known.pop(buffer, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last lanes of an axis: masks ``base + lane < bound``, and loads under them."""
+"""The rest of an axis: masks ``base + lane < bound``, loads under them, and loops over it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import INT64, DType
 from axisfold.ir import build
-from axisfold.ir.expr import Broadcast, Compare, Expr, Load, Node, Ramp
+from axisfold.ir.expr import Broadcast, Compare, Const, Expr, Load, Node, Ramp
+from axisfold.ir.stmt import For
+from axisfold.ir.walk import post_order
 
 
 def tail(node: Node | None) -> tuple[Expr, Expr] | None:
@@ -26,6 +28,12 @@ def tail(node: Node | None) -> tuple[Expr, Expr] | None:
 def long_tail(node: Node) -> tuple[Expr, Expr] | None:
     """Return what :func:`tail` does of masks that are better computed by short integers."""
     return tail(node) if isinstance(node, Compare) and node.dtype.lanes > 4 else None
+
+
+def is_rest(loop: For) -> bool:
+    """Return whether a loop is the rest of another one, without longer loops in it."""
+    inner = (node for node in post_order(loop.body) if isinstance(node, For))
+    return loop.kind == "rolled" and all(isinstance(node.extent, Const) for node in inner)
 
 
 def is_shared(node: Load) -> bool:

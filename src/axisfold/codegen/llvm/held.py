@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a loop holds in registers: places of private memory that each of its rounds writes.
+
+LLVM keeps such memory in registers only where nothing else reads it at a place that varies, as the
+loop does that folds the lanes of states in the end: then each round would store its states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from axisfold.codegen.llvm import memory
+from axisfold.codegen.llvm.recent import Access, Place
+from axisfold.codegen.llvm.writer import Writer
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Expr, IfThenElse, Load, Var
+from axisfold.ir.stmt import Allocate, For, If, Let, Store
+from axisfold.ir.walk import post_order, uses
+
+Split = Callable[[Load | Store], tuple[Expr, int]]
+
+
+class Holding:
+    """Writes what a loop does with the places that it holds.
+
+    Parameters
+    ----------
+    w
+        Where the function is written, now in front of the loop.
+    places
+        What :func:`held_places` returns.
+    """
+
+    def __init__(self, w: Writer, places: Sequence[tuple[Buffer, Access]]) -> None:
+        self._w, self._places = w, places
+        self._before = [self._value(b, a) for b, a in places]
+        self._block = w.block
+        self._names: list[str] = []
+        self._line = 0
+
+    def _value(self, buffer: Buffer, access: Access) -> str:
+        known = self._w.recent.value(buffer, access)
+        return memory.emit_access(self._w, buffer, access) if known is None else known
+
+    def begin_head(self) -> None:
+        """Leave room for the values at the head of a round."""
+        w = self._w
+        self._line = len(w.lines)
+        for _ in self._places:
+            self._names.append(w.fresh("held"))
+            w.emit("")
+
+    def begin_round(self) -> None:
+        """Let the round know what these places hold."""
+        for (buffer, access), name in zip(self._places, self._names, strict=True):
+            self._w.recent.read(buffer, access, name)
+
+    def end_round(self) -> None:
+        """Take the writes of a round back; their values are those of the next one."""
+        w = self._w
+        for n, (buffer, access) in enumerate(self._places):
+            value, line = w.recent.take(buffer, access)
+            if line is not None:
+                w.lines[line] = ""
+            incoming = f"[ {self._before[n]}, %{self._block} ], [ {value}, %{w.block} ]"
+            w.lines[self._line + n] = f"  {self._names[n]} = phi {access.kind} {incoming}"
+
+    def leave(self) -> None:
+        """Write what the last round has left."""
+        for (buffer, access), name in zip(self._places, self._names, strict=True):
+            memory.emit_rewrite(self._w, buffer, access, name)
+
+
+def held_places(
+    loop: For, pointers: Mapping[Buffer, str], split: Split, emit: Callable[[Expr], str]
+) -> list[tuple[Buffer, Access]]:
+    """Return the places that the rounds of a loop write and that it may hold, if any.
+
+    Parameters
+    ----------
+    loop
+        Nothing is held where a round is of several blocks.
+    pointers
+        The buffers that only this function knows, with their addresses.
+    split
+        Returns what varies of an access's index, and a constant.
+    emit
+        Appends an index.
+    """
+    found: dict[Buffer, dict[Access, bool]] = {}
+    varies: set[Var] = {loop.var}
+    accesses: list[Load | Store] = []
+    for node in post_order(loop.body):
+        match node:
+            case For() | If() | Allocate():
+                return []
+            case IfThenElse() if node.dtype.lanes == 1:
+                return []
+            case Let():
+                varies.add(node.var)
+            case Load() | Store() if node.buffer in pointers:
+                accesses.append(node)
+            case _:
+                pass
+    others: set[Buffer] = set()
+    for node in accesses:
+        if node.buffer in others:
+            continue
+        varying = _place(node, split, varies)
+        if varying is None:
+            others.add(node.buffer)
+            continue
+        place = Place(pointers[node.buffer], emit(varying[0]), varying[1])
+        places = found.setdefault(node.buffer, {})
+        access = memory.access_of(node, place)
+        places[access] = places.get(access, False) or isinstance(node, Store)
+    return [
+        (buffer, access)
+        for buffer, places in found.items()
+        if buffer not in others and _are_apart(list(places))
+        for access, is_written in places.items()
+        if is_written
+    ]
+
+
+def _place(node: Load | Store, split: Split, varies: set[Var]) -> tuple[Expr, int] | None:
+    """Return the parts of an access's index; None unless it is the same place in each round."""
+    is_masked = isinstance(node, Load) and node.mask is not None
+    lanes = (node if isinstance(node, Load) else node.value).dtype.lanes
+    is_apart = lanes > 1 and not memory.is_contiguous(node.buffer, node.index)
+    if is_masked or is_apart or node.cache:
+        return None
+    varying, constant = split(node)
+    if uses(varying, varies) or any(isinstance(n, Load) for n in post_order(varying)):
+        return None
+    return varying, constant
+
+
+def _are_apart(places: list[Access]) -> bool:
+    ordered = sorted(places, key=lambda a: a.place.constant)
+    return all(a.is_apart(b) for a, b in pairwise(ordered))
