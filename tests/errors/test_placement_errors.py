@@ -316,8 +316,8 @@ def test_s213_bad_factor(p, factor, offset):
 def test_s231_unknown_pragma(p):
     assert refused(p.s, "S231", lambda: p.s[p.B].pragma(p.i, "fetch")) == (
         "pragma of axis 'i' of stage 'B': unknown kind 'fetch'. Known are unroll, vectorize, "
-        "reduce_style, auto_unroll_max_step, prefetch, repeat_edge, resident, stream, "
-        "unroll_explicit."
+        "reduce_style, any_place, auto_unroll_max_step, prefetch, repeat_edge, resident, "
+        "stream, unroll_explicit."
     )
 
 

@@ -12,8 +12,9 @@ from axisfold.ir.stmt import Attr, For, Kernel, Stmt, Store
 from axisfold.ir.walk import post_order, rewrite
 from axisfold.passes.rewriter import StmtRewriter
 
-# What is left for the pass that makes launches.
+# What is left for the pass that makes launches, and for the one that cuts loops of a CPU.
 RESIDENT: Final = "pragma_resident"
+ANY_PLACE: Final = "pragma_any_place"
 
 
 def apply_pragmas(kernel: Kernel) -> Kernel:
@@ -23,7 +24,8 @@ def apply_pragmas(kernel: Kernel) -> Kernel:
     no more stores than its value are written out.  ``pragma_unroll_explicit`` 0: unrolled loops
     inside become serial, which leaves them to the compiler.  ``pragma_prefetch``: inputs that are
     read inside are asked for so many bytes ahead.  ``pragma_stream`` 1: outputs that are written
-    inside are not read soon.  ``pragma_resident`` stays for a launch.  Other hints only go.
+    inside are not read soon.  ``pragma_resident`` stays for a launch, ``pragma_any_place`` for the
+    rests of a CPU's loops.  Other hints only go.
     """
     return _Applier(kernel).run(kernel)
 
@@ -63,7 +65,7 @@ class _Applier(StmtRewriter):
             self.is_streamed = bool(value)
         try:
             body = self.visit(stmt.body)
-            is_kept = stmt.key == RESIDENT and self.has_threads
+            is_kept = stmt.key == (RESIDENT if self.has_threads else ANY_PLACE)
             return replace(stmt, body=body) if is_kept else body
         finally:
             self.steps, self.is_explicit, self.ahead, self.is_streamed = saved

@@ -29,6 +29,7 @@ from axisfold.ir.stmt import (
     Ticket,
 )
 from axisfold.ir.walk import rewrite, statements, uses
+from axisfold.passes.apply_pragmas import ANY_PLACE
 from axisfold.passes.copying import renamed_loops
 from axisfold.passes.guards import (
     SPLIT,
@@ -44,6 +45,7 @@ from axisfold.passes.guards import (
 )
 from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter, substatements
+from axisfold.passes.roll_rest import rolled_rest
 from axisfold.passes.threads import has_meeting, is_block_tag
 
 # Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
@@ -89,6 +91,12 @@ class _Partition(StmtRewriter):
         self.rolled: frozenset[Var] = frozenset()
         self.is_launched = False
         self.is_rest = False
+        self.is_named = False
+
+    def visit(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Attr) and stmt.key == ANY_PLACE:
+            return self.visit(stmt.body)
+        return super().visit(stmt)
 
     def visit_launch(self, launch: Launch) -> Stmt:
         self.is_launched = True
@@ -143,6 +151,10 @@ class _Partition(StmtRewriter):
         edges = {c: edge for c, edge in edges.items() if c not in held}
         loop = replace(loop, body=_without(loop.body, held))
         first = self._rounds(loop, edges.values())
+        names: list[tuple[Var, Expr]] = []
+        if self.is_named:
+            names = [(Var("whole", first.dtype), first), (Var("all", last.dtype), last)]
+            first, last = (var for var, _ in names)
         interior = replace(loop, extent=first, body=_without(loop.body, set(edges)))
         rest = last - first
         is_rolled = loop.kind == "serial" or can_prove(rest <= FEW_ROUNDS, self.bounds)
@@ -155,13 +167,51 @@ class _Partition(StmtRewriter):
         tail = replace(loop, min=loop.min + first, extent=rest, kind=kind, body=body)
         self.copies *= 2
         interior_half = super().visit_for(interior)
-        rest_loop = renamed_loops(tail)
         # A rest keeps its other guards on a CPU, where compiling copies takes longer.
         self.is_rest = kind != "parallel" and not self.is_launched
-        rest_half = super().visit_for(rest_loop)
+        rest_half = self._by_accumulators(loop, tail, reaches, edges, ending)
+        if rest_half is None:
+            rest_half = super().visit_for(renamed_loops(tail))
         self.is_rest = False
         self.copies //= 2
-        return build.seq(interior_half, rest_half)
+        halves = build.seq(interior_half, rest_half)
+        for var, value in reversed(names):
+            halves = Let(var, value, halves)
+        return halves
+
+    def _by_accumulators(
+        self,
+        loop: For,
+        tail: For,
+        reaches: Mapping[Expr, Reach],
+        edges: Mapping[Expr, Expr],
+        ending: set[Expr],
+    ) -> Stmt | None:
+        """Return a rest by loops over its accumulators, if there are several and all are alike."""
+        over = loop.body
+        is_any = isinstance(over, Attr) and over.key == ANY_PLACE
+        if isinstance(over, Attr):
+            over = over.body
+        # Where lanes alone tell what is left, a rest is one vector for each accumulator.
+        if not self.is_rest or not isinstance(over, For) or over.kind != "unrolled":
+            return None
+        if not all(uses(condition, {over.var}) for condition in edges):
+            return None
+        ends = {c: reaches[c].end for c in edges}
+        is_single = all(
+            end is not None
+            and (c in ending or end == loop.min + loop.extent)
+            and can_prove(end - edges[c] <= 1, self.bounds)
+            for c, end in ends.items()
+        )
+        tail = renamed_loops(replace(tail, body=over))
+        rest = rolled_rest(tail, self.bounds, is_single=is_single, is_any=is_any)
+        if rest is None:
+            return None
+        self.is_rest, self.is_named = False, True
+        result = self.visit(rest)
+        self.is_named = False
+        return result
 
     def _guards(self, loop: For) -> Iterator[Found]:
         """Yield the guards inside a loop."""

@@ -16,6 +16,7 @@ from axisfold.plan.rule import Rule, Scheduler
 from axisfold.plan.rules_cpu_columns import fold_columns
 from axisfold.plan.rules_cpu_rows import fold_runs, short_sums
 from axisfold.plan.schedules_cpu import (
+    FEW_VECTORS,
     STREAMS,
     accumulators,
     fold_by_lanes,
@@ -85,7 +86,7 @@ def _held_row(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None
         if part is not None:
             short_sums(s, tensors, s[part], result, loop, target)
             continue
-        many = accumulators(tile_pass.combiner, target)
+        many = min(accumulators(tile_pass.combiner, target), FEW_VECTORS)
         fold_by_lanes(s, tensors, result, loop, pass_lanes(tile_pass, target), many)
     for tensor in graph.held:
         stage = s[tensor]

@@ -24,6 +24,8 @@ WIDE_VECTOR: Final = 64
 STREAMS: Final = 8
 # Places of a long row, each for whole lines of a cache.
 LONG_STREAMS: Final = 4
+# Vectors of a pass beside one that computes functions of elements: comparisons need no more.
+FEW_VECTORS: Final = 4
 
 
 def lanes(combiner: Combiner, target: Target) -> int:
@@ -149,6 +151,8 @@ def fold_by_lanes(
                 inner.pragma(folds[0], "prefetch", ahead)
         for axis in axes[:-1]:
             inner.unroll(axis)
+        if is_last and many > 1 and streams == 1 and row is None:
+            inner.pragma(axes[0], "any_place", 1)
         inner.vectorize(axes[-1])
         if row is not None:
             repeat_last(inner, row)

@@ -107,12 +107,115 @@ def test_states_that_a_rest_shares_with_the_interior_stay_in_registers(name, mon
 
 
 def _allocated(stmt):
-    """Yield the allocations that no rest is around."""
+    """Yield the allocations that no rest is around, which is a loop or stands under a condition."""
     if isinstance(stmt, Allocate):
         yield stmt
-    if not (isinstance(stmt, For) and stmt.kind == "rolled"):
+    if not (isinstance(stmt, If) or (isinstance(stmt, For) and stmt.kind == "rolled")):
         for part in substatements(stmt):
             yield from _allocated(part)
+
+
+RUN, PLACES, LANES = 6, 4, 2
+
+
+def folded_in_places(*, is_near=False, order="sum"):
+    """Elements below n are folded into vectors, which are then written out.
+
+    The vectors stand side by side, or each reads a run of its own.
+    """
+    n, x, out = Var("n", is_size=True), buffer("X", "int64", 64), buffer("out", "int64", 8)
+    held = buffer("held", "int64", PLACES * LANES, scope="local")
+    turn, place, lane = Var("turn"), Var("place"), Var("lane")
+    first = place * LANES if is_near else place * (RUN * LANES)
+    at = first + turn * (PLACES * LANES if is_near else LANES) + lane
+    mine = place * LANES + lane
+    value = Load(held, mine) * (3 if order == "horner" else 1) + Load(x, at)
+    step = If(ir.likely(Compare("lt", at, n)), Store(held, mine, value))
+    lanes = For(lane, index(0), index(LANES), "vectorized", step)
+    places = For(place, index(0), index(PLACES), "unrolled", lanes)
+    turns = For(turn, index(0), index(RUN), "serial", places)
+    i, j = Var("i"), Var("j")
+    start = For(i, index(0), index(PLACES * LANES), "serial", Store(held, i, index(1)))
+    finish = For(j, index(0), index(PLACES * LANES), "serial", Store(out, j, Load(held, j)))
+    return kernel([x, out], [out], Allocate(held, Seq((start, turns, finish)))), n, x, out
+
+
+def ran(program, n, x, out, size):
+    values, result = np.arange(64), np.full(8, -1, np.int64)
+    memory = {x: Memory(x, values.view("uint8")), out: Memory(out, result.view("uint8"))}
+    Interpreter(memory=memory, values={n: size}).run(program.body)
+    return result.tolist()
+
+
+@pytest.mark.parametrize("is_near", [True, False])
+def test_a_rest_is_a_loop_over_its_accumulators(is_near):
+    nest, n, x, out = folded_in_places(is_near=is_near, order="horner")
+    parted = simplify_program(partition_loops(nest))
+    loops = [s for s in post_order(parted.body) if isinstance(s, For) and s.var.name == "place"]
+    assert sorted(s.kind for s in loops if s.kind == "unrolled") == ["unrolled"], "the interior"
+    assert any(s.kind == "rolled" for s in loops)
+    for size in range(PLACES * LANES * RUN + 1):
+        assert ran(parted, n, x, out, size) == ran(nest, n, x, out, size), size
+
+
+def test_accumulators_of_a_rest_have_memory_of_their_own():
+    nest, _, _, out = folded_in_places()
+    parted = unroll_loops(partition_loops(nest))
+    (held,) = (
+        s.buffer
+        for s in post_order(parted.body)
+        if isinstance(s, Allocate) and s.buffer.name == "held"
+    )
+    turns = [s for s in post_order(parted.body) if isinstance(s, For) and s.var.name == "place"]
+    for loop in turns:
+        assert not counts(loop, {out, *(_buffers(loop) - {held})})
+
+
+def _buffers(stmt):
+    return {s.buffer for s in post_order(stmt) if isinstance(s, (Load, Store))}
+
+
+def test_what_is_left_goes_to_one_of_the_states_that_are_merged():
+    n, x = te.var("n"), np.arange(1, 200, dtype=np.float32)
+    X = te.placeholder((n,), name="X")
+    k = te.reduce_axis((0, n), name="k")
+    R = te.compute((1,), lambda i: te.sum(X[k], axis=k), name="R")
+    s = te.create_schedule(R.op)
+    _, inner = s[R].split(R.op.reduce_axis[0], factor=16)
+    by_place = s.rfactor(R, inner)
+    rest, place = by_place.op.reduce_axis[0], by_place.op.axis[0]
+    s[by_place].compute_at(s[R], s[R].op.axis[0])
+    vector, lane = s[by_place].split(place, factor=4)
+    s[by_place].reorder(rest, vector, lane)
+    s[by_place].unroll(vector)
+    s[by_place].vectorize(lane)
+    plain = lower(s, [X, R])
+    s[by_place].pragma(vector, "any_place", 1)
+    free = lower(s, [X, R])
+    copied, kept = (
+        [a.buffer.name for a in post_order(device(p).body) if isinstance(a, Allocate)]
+        for p in (plain, free)
+    )
+    assert len(copied) == len(kept) + 1
+    compiled = build(s, [X, R])
+    for size in (0, 1, 3, 4, 15, 16, 17, 37, 199):
+        out = np.full(1, np.nan, np.float32)
+        compiled(x[:size], out)
+        assert out[0] == x[:size].sum()
+
+
+def test_accumulators_that_share_places_stay_written_out():
+    n, x = Var("n", is_size=True), buffer("X", "int64", 64)
+    held = buffer("held", "int64", PLACES + 3, scope="local")
+    turn, place = Var("turn"), Var("place")
+    at = place * RUN + turn
+    swapped = Store(held, place, Load(held, place + 3) + Load(x, at))
+    step = If(ir.likely(Compare("lt", at, n)), swapped)
+    places = For(place, index(0), index(PLACES), "unrolled", step)
+    turns = For(turn, index(0), index(RUN), "serial", places)
+    nest = kernel([x], [x], Allocate(held, turns))
+    loops = [s for s in post_order(partition_loops(nest).body) if isinstance(s, For)]
+    assert {s.kind for s in loops if s.var.name == "place"} == {"unrolled"}
 
 
 def _all_unrolled(program):

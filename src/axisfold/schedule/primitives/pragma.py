@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from axisfold.schedule.schedule import Schedule
 
 KINDS: Final = {
+    "any_place": "the states that the loop counts are merged: any of them may take an element (1)",
     "auto_unroll_max_step": "unroll inner loops of constant extent, up to this many statements",
     "prefetch": "ask memory for inputs this many bytes after those that vectors are read from",
     "repeat_edge": "compute the last index again (1) for those of a tile that lie beyond the edge",
