@@ -10,6 +10,7 @@ import axisfold
 from axisfold import te
 from axisfold.api.catalog import CATALOG
 from axisfold.plan import planner, rules_cuda, sizes_gpu
+from axisfold.plan.rules_cuda_columns import FEW_PARTS
 from axisfold.target import Target
 
 # rule -> shape and axis that it is chosen for; lengths end in tails
@@ -85,7 +86,9 @@ def test_several_rows_for_each_team(name, dtype, shape):
      ("tiled_row", (6, 4200), 1, "float16", True), ("tiled_row", (6, 4101), 1, "float32", False),
      ("tiled_row", (6, 5000), 1, "float32", True), ("tiled_row", (9, 64), 1, "float64", False),
      ("tiled_row_split", (2, 9008), 1, "float16", False),
-     ("tiled_column", (33, 2048), 0, "float16", False)],
+     ("tiled_column", (33, 2048), 0, "float16", False),
+     ("tiled_column", (70, 2048), 0, "float16", True),
+     ("tiled_column_split", (1001, 128), 0, "float32", True)],
 )  # fmt: skip
 def test_searches(rule, shape, axis, dtype, overlaps, name):
     rng = np.random.default_rng(7)
@@ -99,6 +102,17 @@ def test_searches(rule, shape, axis, dtype, overlaps, name):
         assert found == rule
         assert np.array_equal(result, getattr(np, name)(x.astype("f8"), axis))
     assert {p.layout.gpu.overlaps for p in planner._plans.values()} == {overlaps}
+
+
+@pytest.mark.parametrize(("name", "stages"), [("sum", 0), ("argmax", 0), ("var", 1)])
+@pytest.mark.parametrize(("width", "few"), [(512, True), (120, False)])
+def test_states_of_parts(name, stages, width, few):
+    """Few states of a column are one thread's to fold, if that is cheap."""
+    check(name, elements((2001, width), "float32", name), 0, "column_split")
+    (plan,) = planner._plans.values()
+    assert (plan.layout.gpu.parts <= FEW_PARTS) == few
+    shared = [s for s in plan.schedule.stages if s.scope == "shared"]
+    assert len(shared) == 1 + (stages if few else 1)
 
 
 TILED = {

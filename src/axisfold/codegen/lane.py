@@ -29,7 +29,7 @@ from axisfold.ir.walk import children, post_order
 def lane_of(
     root: Expr,
     lane: Var,
-    arrays: Mapping[Var, Buffer],
+    arrays: Mapping[Var, Buffer | Var],
     *,
     mask: Expr | None = None,
     fetched: Mapping[Load, Buffer] | None = None,
@@ -43,7 +43,7 @@ def lane_of(
     lane
         The number of the lane.
     arrays
-        Where the lanes of named vectors are.
+        Where the lanes of named vectors are; a variable is this lane of one.
     mask
         A vector of conditions that hold where the lane is evaluated.
     fetched
@@ -65,14 +65,15 @@ def _node(
     node: Expr,
     parts: Sequence[Expr],
     lane: Var,
-    arrays: Mapping[Var, Buffer],
+    arrays: Mapping[Var, Buffer | Var],
     known: Sequence[Expr],
 ) -> Expr:
     if node.dtype.lanes == 1:
         return node
     match node:
         case Var():
-            return Load(arrays[node], lane)
+            held = arrays[node]
+            return held if isinstance(held, Var) else Load(held, lane)
         case Ramp():
             step = build.binary("mul", build.cast(parts[1].dtype, lane), parts[1])
             return build.binary("add", parts[0], step)

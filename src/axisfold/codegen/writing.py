@@ -109,11 +109,11 @@ class Context(ABC):
 
     def value(self, root: Expr) -> Code:
         """Return the source of a value; statements that it needs are written before it."""
-        return Writing(self, root).code(root, Place.VALUE)
+        return self._code(root, Place.VALUE)
 
     def offset(self, root: Expr) -> Code:
         """Return the source of an offset in a buffer."""
-        return Writing(self, root).code(root, Place.OFFSET)
+        return self._code(root, Place.OFFSET)
 
     def stored(self, index: Expr, value: Expr) -> tuple[Code, Code]:
         """Return the source of an offset in a buffer and of the value to be written there."""
@@ -122,8 +122,15 @@ class Context(ABC):
 
     def bound(self, root: Expr) -> Code:
         """Return the source of an end of a loop or an extent of an array."""
-        simple = simplify(root, self.bounds)
-        return Writing(self, simple).code(simple, Place.BOUND)
+        simple = root if isinstance(root, (Var, Const)) else simplify(root, self.bounds)
+        return self._code(simple, Place.BOUND)
+
+    def _code(self, root: Expr, place: Place) -> Code:
+        if isinstance(root, Var):
+            return Code(self.variables[root])
+        if isinstance(root, Const):
+            return self.spell(root, [], is_plain=False)
+        return Writing(self, root).code(root, place)
 
 
 class Writing:

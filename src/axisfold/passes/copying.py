@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Binary, Compare, Expr, Load, Node, Var
-from axisfold.ir.stmt import Allocate, For, Let, Shuffle, Stmt, Store, Ticket
+from axisfold.ir.stmt import Allocate, For, Let, Seq, Shuffle, Stmt, Store, Ticket
 from axisfold.ir.walk import children, post_order, rebuild, rewrite
 
 S = TypeVar("S", bound=Stmt)
@@ -62,6 +62,23 @@ def written_out(body: Stmt, var: Var, values: Iterable[Expr]) -> list[Stmt]:
                 done[id(node)] = _copied(node, [done.get(id(p), p) for p in parts], fresh)
         copies.append(cast("Stmt", done.get(id(body), body)))
     return copies
+
+
+def opened(stmt: Stmt) -> tuple[list[Buffer], list[Stmt]]:
+    """Return what a statement allocates around all else, and its parts in order."""
+    buffers: list[Buffer] = []
+    parts: list[Stmt] = []
+    waiting = [stmt]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Seq):
+            waiting += reversed(part.body)
+        elif isinstance(part, Allocate) and part.buffer.scope == "local":
+            buffers.append(part.buffer)
+            waiting.append(part.body)
+        else:
+            parts.append(part)
+    return buffers, parts
 
 
 def _copied(node: Node, parts: list[Node], fresh: Mapping[Var, Var]) -> Node:

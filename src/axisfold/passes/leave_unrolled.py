@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from axisfold.ir import build
+from axisfold.ir.expr import Binary, Call, Node
 from axisfold.ir.stmt import For, Kernel, Stmt, Store
 from axisfold.ir.walk import post_order
 from axisfold.passes.rewriter import StmtRewriter, substatements
@@ -14,6 +15,8 @@ from axisfold.passes.unroll_loops import MAX_STORES
 
 # Nodes of the body of a loop that is said once: compiling its rounds takes longer than they do.
 LONG_BODY: Final = 64
+# What a function or a quotient counts there: it is as many instructions.
+CALLED: Final = 32
 
 
 def leave_unrolled(kernel: Kernel) -> Kernel:
@@ -34,8 +37,8 @@ class _Settler(StmtRewriter):
             return result
         extent = build.as_int(result.extent)
         if result.kind == "serial":
-            is_long = extent is not None and _is_long(result.body)
-            return replace(result, kind="rolled") if is_long else result
+            is_rolled = extent is not None and is_long(result.body)
+            return replace(result, kind="rolled") if is_rolled else result
         if extent is None or result.stop is not None or extent * _stores(result.body) > MAX_STORES:
             return replace(result, kind="serial")
         return result
@@ -48,5 +51,15 @@ def _stores(stmt: Stmt) -> int:
     return own + (rounds or 1) * sum(_stores(part) for part in substatements(stmt))
 
 
-def _is_long(stmt: Stmt) -> bool:
-    return sum(1 for _ in post_order(stmt)) > LONG_BODY
+def is_long(stmt: Stmt) -> bool:
+    """Return whether a statement is so long that a copy of it takes time to compile."""
+    return sum(CALLED if _is_called(n) else 1 for n in post_order(stmt)) > LONG_BODY
+
+
+def _is_called(node: Node) -> bool:
+    """Whether a float is computed by many instructions: by a function, or as a quotient."""
+    return (
+        isinstance(node, (Call, Binary))
+        and node.dtype.is_float
+        and (isinstance(node, Call) or node.op == "div")
+    )

@@ -25,6 +25,7 @@ from axisfold.ir.expr import (
     Expr,
     IfThenElse,
     Load,
+    Node,
     Ramp,
     Select,
     Var,
@@ -156,7 +157,7 @@ class _Pass(StmtRewriter):
         return rebuild(stmt, [index, self.expr(stmt.value), *mask])
 
     def expr(self, root: Expr) -> Expr:
-        if not self.is_inside:
+        if not self.is_inside or not any(_is_index(node) for node in post_order(root)):
             return root
         found = _Narrowing(self.narrow, self.bounds, root).own(root)
         return root if found == root else found
@@ -262,6 +263,10 @@ class _Narrowing:
                 return rebuild(node, [index, *mask])
             case _:
                 return rebuild(node, [self.own(c) for c in children(node) if isinstance(c, Expr)])
+
+
+def _is_index(node: Node) -> bool:
+    return isinstance(node, Expr) and node.dtype.bits == 64 and node.dtype.kind == "int"
 
 
 def _fits(node: Expr, bounds: Bounds) -> bool:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from axisfold.analysis.bounds import Bounds
@@ -43,6 +43,7 @@ from axisfold.passes.guards import (
     is_tested_once,
     reaches_of,
 )
+from axisfold.passes.merging_rounds import merging_round, without
 from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.roll_rest import rolled_rest
@@ -123,7 +124,7 @@ class _Partition(StmtRewriter):
             return launch
         first = functools.reduce(build.minimum, dict.fromkeys(edges.values()))
         self.rolled = frozenset(v for g in guards for v in g.unrolled if uses(g.condition, {v}))
-        whole = renamed_loops(_holding(_without(launch.body, set(edges)), set(edges)))
+        whole = renamed_loops(_holding(without(launch.body, set(edges)), set(edges)))
         rest = _with_rolled(launch.body, self.rolled)
         return replace(launch, body=If(simplify(block < first, inside), whole, rest))
 
@@ -146,16 +147,18 @@ class _Partition(StmtRewriter):
         ends = {reaches[c].end for c in ending}
         held = {c for c, edge in edges.items() if edge in ends}
         if held == edges.keys():
-            body = _without(loop.body, held)
+            body = without(loop.body, held)
             return super().visit_for(replace(loop, extent=simplify(last, self.bounds), body=body))
         edges = {c: edge for c, edge in edges.items() if c not in held}
-        loop = replace(loop, body=_without(loop.body, held))
+        loop = replace(loop, body=without(loop.body, held))
         first = self._rounds(loop, edges.values())
+        if self.is_launched and (merged := self._merged_once(loop, first, last, edges.keys())):
+            return merged
         names: list[tuple[Var, Expr]] = []
         if self.is_named:
             names = [(Var("whole", first.dtype), first), (Var("all", last.dtype), last)]
             first, last = (var for var, _ in names)
-        interior = replace(loop, extent=first, body=_without(loop.body, set(edges)))
+        interior = replace(loop, extent=first, body=without(loop.body, set(edges)))
         rest = last - first
         is_rolled = loop.kind == "serial" or can_prove(rest <= FEW_ROUNDS, self.bounds)
         kind: LoopKind = "rolled" if is_rolled else loop.kind
@@ -212,6 +215,25 @@ class _Partition(StmtRewriter):
         result = self.visit(rest)
         self.is_named = False
         return result
+
+    def _merged_once(
+        self, loop: For, first: Expr, last: Expr, guards: Collection[Expr]
+    ) -> Stmt | None:
+        """Return a loop in which only what has guards of each element is there twice."""
+        found = merging_round(loop, guards, self.bounds)
+        if found is None:
+            return None
+        self.copies *= 2
+        whole = self.visit_inside(loop, without(found.elements, set(guards)))
+        rest = self.visit_inside(loop, renamed_loops(self._rolled(found.elements)))
+        self.copies //= 2
+        merge = self.visit_inside(loop, found.merge)
+        body: Stmt = build.seq(If(loop.var < loop.min + first, whole, rest), merge)
+        if found.guard is not None:
+            body = If(found.guard, body)
+        for buffer in reversed(found.buffers):
+            body = Allocate(buffer, body)
+        return replace(loop, extent=simplify(last, self.bounds), body=body)
 
     def _guards(self, loop: For) -> Iterator[Found]:
         """Yield the guards inside a loop."""
@@ -319,19 +341,3 @@ def _in_part(stmt: Stmt, guards: set[Expr]) -> Stmt:
             else n
         ),
     )
-
-
-def _without(stmt: Stmt, guards: set[Expr]) -> Stmt:
-    """Remove guards that are known to hold."""
-    return _Remover(guards).visit(stmt)
-
-
-class _Remover(StmtRewriter):
-    def __init__(self, guards: set[Expr]) -> None:
-        super().__init__()
-        self.guards = guards
-
-    def visit_if(self, stmt: If) -> Stmt:
-        if stmt.condition in self.guards:
-            return self.visit(stmt.then)
-        return super().visit_if(stmt)

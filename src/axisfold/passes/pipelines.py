@@ -22,6 +22,7 @@ from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.launch_threads import launch_threads
 from axisfold.passes.leave_unrolled import leave_unrolled
 from axisfold.passes.limits import check_limits
+from axisfold.passes.merge_guards import merge_guards
 from axisfold.passes.partition_loops import partition_loops
 from axisfold.passes.place_barriers import place_barriers
 from axisfold.passes.place_shared import place_shared
@@ -77,6 +78,8 @@ THREADS: Final[tuple[Pass, ...]] = (
     place_barriers,
     # While what is one stage of a row's stands under one guard.
     free_registers,
+    # Now that nobody asks which stage a guard is of: all below has less to look at.
+    merge_guards,
     # From here as for a CPU: the interior of a thread's loop, its lanes, their addresses.
     partition_loops,
     vectorize_loops,

@@ -99,6 +99,7 @@ class _Barriers:
         for loop in loops:
             self.bounds = self.bounds.extended(loop.var, loop.min, loop.extent)
         self.loops = {loop.var for loop in loops}
+        self.loads: dict[int, tuple[Load, ...]] = {}
         self.differing = set(self.threads)
         self.before: set[Var] = set()
         self.limits = dict(self.extents)
@@ -227,12 +228,22 @@ class _Barriers:
         )
 
     def reads(self, roots: Iterable[Expr]) -> Pending:
-        return tuple(
-            _Access(node.buffer, node.index, False, self.here)
-            for root in roots
-            for node in post_order(root)
-            if isinstance(node, Load) and node.buffer.scope in SHARED_SCOPES
-        )
+        loads = [load for root in roots for load in self.shared_loads(root)]
+        return tuple(_Access(load.buffer, load.index, False, self.here) for load in loads)
+
+    def shared_loads(self, root: Expr) -> tuple[Load, ...]:
+        """Return the loads from shared memory in an expression, remembered.
+
+        Each branch and each loop around asks for them again.
+        """
+        found = self.loads.get(id(root))
+        if found is None:
+            found = self.loads[id(root)] = tuple(
+                node
+                for node in post_order(root)
+                if isinstance(node, Load) and node.buffer.scope in SHARED_SCOPES
+            )
+        return found
 
     def accesses(self, stmt: Stmt) -> Pending:
         """Return all accesses of a statement."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_gpu import bind, first, fused, join_parts
@@ -14,6 +14,9 @@ from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.trace import Traced
+
+# States of a column up to so many are one thread's to fold.
+FEW_PARTS: Final = 8
 
 
 def thread_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -74,9 +77,21 @@ def column_split(
     result.last_block(partial)
 
 
-def fold_parts(s: Schedule, result: Stage, state: Stage, graph: Graph) -> None:
-    """Let the last block of a tile of columns fold what the others left, as it folded rows."""
+def fold_parts(
+    s: Schedule, result: Stage, state: Stage, graph: Graph, *, dear: bool = False
+) -> None:
+    """Let the last block of a tile of columns fold what the others left.
+
+    Few states, unless they are dear to merge, a thread folds for each column, all loads under way
+    at once; more of them are shared by rows of threads, as the rows of the input were.
+    """
     gpu = graph.gpu
+    if gpu.parts <= FEW_PARTS and not dear:
+        *_, column = tile_of_columns(result, result.op.axis, graph)
+        state.compute_at(result, column)
+        state.set_scope("local")
+        state.unroll(state.op.reduce_axis[0])
+        return
     steps = min(UNROLL, -(-gpu.parts // gpu.team)) if gpu.form == "column_split" else 1
     _, rest = state.split(state.op.reduce_axis[0], factor=steps * gpu.team)
     rows = _rows(s, graph, graph.state, rest)

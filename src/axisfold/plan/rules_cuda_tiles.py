@@ -169,7 +169,7 @@ def tiled_column_split(s: Schedule, graph: Graph, traced: Traced, target: Target
     s[first(totals)].compute_at(partial, columns[-1])
     rows.compute_at(partial, part)
     _limit_registers(partial, part, graph, traced)
-    fold_parts(s, result, state, graph)
+    fold_parts(s, result, state, graph, dear=is_dear(traced))
     result.last_block(partial)
 
 

@@ -130,8 +130,8 @@ def classify(
     is_held = found.form == "short_row" and found.steps <= min(HELD, HELD_ELEMENTS // lanes)
     steps = found.steps if is_held else UNROLL if kind == "reduced" else 2 * UNROLL
     found = replace(found, form=TILED[found.form], steps=steps)
-    if traced.is_search and kind == "reduced":
-        found = _searched_row(found, folded, inputs)
+    if traced.is_search:
+        found = _searched(found, kind, folded, inputs)
         is_held &= found.form == "tiled_row"
     if dear:
         found = _with_few_merges(found, problem, inputs, target)
@@ -159,12 +159,13 @@ def _with_few_merges(tiled: GpuClass, problem: Problem, inputs: Inputs, target: 
     return replace(tiled, team=team, steps=2 * UNROLL)
 
 
-def _searched_row(tiled: GpuClass, folded: int, inputs: Inputs) -> GpuClass:
-    """Return the class of rows in which an element is searched.
+def _searched(tiled: GpuClass, kind: str, folded: int, inputs: Inputs) -> GpuClass:
+    """Return the class of a search, which may find an element twice: a last tile begins early.
 
-    To find one twice does no harm: in place of a guarded rest, the last tile of a row begins early.
     Short rows are held where their elements, and so the registers of a thread, are not long.
     """
+    if kind == "kept":
+        return replace(tiled, overlaps=tiled.steps * tiled.team <= folded)
     units = folded // tiled.lanes
     if folded <= SHORT_ROW:
         is_held = folded > MOST_ROW_OF_TILES and max(inputs.itemsizes) <= FLOAT32.itemsize

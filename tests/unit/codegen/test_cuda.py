@@ -377,3 +377,21 @@ def test_a_target_whose_gpu_is_found_later_has_what_that_gpu_has():
     found = Target("cuda").with_arch("sm_90")
     assert found == Target("cuda", arch="sm_90")
     assert (found.max_cluster, found.vector_bytes) == (8, 16)
+
+
+@pytest.mark.parametrize(("other", "loops"), [(0, 1), (1, 2)])
+def test_lanes_that_read_their_own_places_share_a_loop(other, loops):
+    """A state of two components, of which the second depends on the first's old value."""
+    A, B, t = buffer("A", "float32", 8), buffer("B", "float32", 8), Var("t", INT64)
+    S, T = programs.local("S", "float32", 4), programs.local("T", "float32", 5)
+    own = Ramp(build.const(0, INT64), build.const(1, INT64), 4)
+    shifted = Ramp(build.const(other, INT64), build.const(1, INT64), 4)
+    first, second = Load(S, own) + Load(A, own), Load(T, own) * Load(S, own)
+    names = [Var("first", first.dtype), Var("second", second.dtype)]
+    stores = build.seq(Store(S, own, names[0]), Store(T, shifted, names[1]))
+    update = Let(names[0], first, Let(names[1], second, stores))
+    fill = [programs.put(place, programs.get(A, n), n) for place in (S, T) for n in range(4)]
+    out = [programs.put(B, programs.get(S, n), n) for n in range(4)]
+    body = programs.within([S, T], *fill, programs.put(T, programs.get(A, 0), 4), update, *out)
+    text = compiled(Kernel("k", (A, B), (B,), programs.launch("k", body, 32, block_x=(t, 32))))
+    assert (text.count("for (") == 1) == (loops == 1)

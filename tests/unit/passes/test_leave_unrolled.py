@@ -6,8 +6,9 @@ from te_support.kernels import buffer, index, kernel
 
 from axisfold.dtypes import INT64
 from axisfold.ir import build
-from axisfold.ir.expr import Load, Var
+from axisfold.ir.expr import Call, Load, Var
 from axisfold.ir.stmt import For, Store
+from axisfold.ir.walk import post_order
 from axisfold.passes.leave_unrolled import LONG_BODY, leave_unrolled
 from axisfold.passes.unroll_loops import MAX_STORES
 
@@ -46,3 +47,12 @@ def test_kinds(kind, extent, terms, left):
 def test_a_loop_with_a_stop_condition_is_not_written_out():
     stop = build.const(0, INT64).equal(0)
     assert leave_unrolled(nest("unrolled", 4, 1, stop)).body.kind == "serial"
+
+
+@pytest.mark.parametrize("called", [lambda x: build.call("exp", x) + x / (x + 1.0), lambda x: x])
+def test_functions_and_quotients_are_long(called):
+    i, x = Var("i", INT64), buffer("A", "float64", 9)
+    body = Store(x, i, called(Load(x, i)))
+    program = kernel([x], [x], For(i, index(0), index(8), "serial", body))
+    is_long = any(isinstance(n, Call) for n in post_order(body))
+    assert leave_unrolled(program).body.kind == ("rolled" if is_long else "serial")

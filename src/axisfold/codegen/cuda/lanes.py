@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from axisfold.codegen.cuda.spelling import WIDEST
 from axisfold.codegen.lane import lane_of, lanes_are_separate
@@ -114,7 +115,7 @@ class _Lanes:
     """Rewrites the statements of one launch."""
 
     def __init__(self) -> None:
-        self.arrays: dict[Var, Buffer] = {}
+        self.arrays: dict[Var, Buffer | Var] = {}
 
     def stmt(self, stmt: Stmt) -> Stmt:
         match stmt:
@@ -123,21 +124,48 @@ class _Lanes:
             case Let():
                 return self.let(stmt)
             case Seq():
-                return build.seq(*(self.stmt(s) for s in stmt.body))
+                return build.seq(*(self._run(run) for run in _runs(stmt.body)))
             case _:
                 return rebuild(stmt, [self._part(c) for c in children(stmt)])
 
     def _part(self, node: Node) -> Node:
         return node if isinstance(node, Expr) else self.stmt(node)  # type: ignore[arg-type]
 
+    def _run(self, run: Sequence[Stmt]) -> Stmt:
+        return self._together((), run) if run[1:] and _is_one_loop(run) else self.stmt(run[0])
+
     def let(self, stmt: Let) -> Stmt:
-        """Keep a named vector in an array."""
+        """Keep a named vector in an array, or each lane in a variable where its loop ends there."""
         if stmt.value.dtype.lanes == 1:
             return Let(stmt.var, stmt.value, self.stmt(stmt.body))
+        names = _named_vectors(stmt)
+        last = names[-1].body
+        stores = last.body if isinstance(last, Seq) else (last,)
+        if _is_one_loop(stores, names):
+            return self._together(names, stores)
         array = _array(stmt.var.name, stmt.value.dtype)
         fill = self._fill(array, stmt.value)
         self.arrays[stmt.var] = array
         return Allocate(array, build.seq(fill, self.stmt(stmt.body)))
+
+    def _together(self, names: Sequence[Let], stores: Sequence[Store]) -> Stmt:
+        """Return one loop over lanes, in each of which names get values and stores follow."""
+        roots = [*(n.value for n in names), *(s.value for s in stores)]
+
+        def one(lane: Var, wide: dict[Load, Buffer]) -> Stmt:
+            named: list[tuple[Var, Expr]] = []
+            for name in names:
+                var = Var(name.var.name, name.var.dtype.element)
+                named.append((var, self.at(name.value, lane, wide)))
+                self.arrays[name.var] = var
+            body = build.seq(
+                *(self._lane(s, lane, self.at(s.value, lane, wide, s.mask)) for s in stores)
+            )
+            for var, value in reversed(named):
+                body = Let(var, value, body)
+            return body
+
+        return self._with_loads(roots, lambda wide: _loop(roots, lambda lane: one(lane, wide)))
 
     def store(self, stmt: Store) -> Stmt:
         """Write the lanes one by one, or all at once where that is one instruction."""
@@ -149,7 +177,7 @@ class _Lanes:
             move = Store(stmt.buffer, stmt.index, _all(array), None, stmt.align, stmt.cache)
             body = build.seq(self._fill(array, stmt.value), move)
             return _where(stmt.mask, Allocate(array, body))
-        return self._with_loads(stmt.value, lambda wide: self._written(stmt, wide))
+        return self._with_loads([stmt.value], lambda wide: self._written(stmt, wide))
 
     def _fill(self, array: Buffer, value: Expr) -> Stmt:
         """Return the statement that puts a vector in an array."""
@@ -159,7 +187,7 @@ class _Lanes:
         def written(wide: dict[Load, Buffer]) -> Stmt:
             return _loop([value], lambda lane: Store(array, lane, self.at(value, lane, wide)))
 
-        return self._with_loads(value, written)
+        return self._with_loads([value], written)
 
     def _fetch(self, array: Buffer, load: Load) -> Stmt:
         """Return the statement that loads a vector at once; masked-out lanes are 0."""
@@ -171,10 +199,12 @@ class _Lanes:
         clear = _loop([load], lambda lane: Store(array, lane, zero))
         return If(load.mask.value, move, clear)
 
-    def _with_loads(self, root: Expr, body: Callable[[dict[Load, Buffer]], Stmt]) -> Stmt:
+    def _with_loads(
+        self, roots: Sequence[Expr], body: Callable[[dict[Load, Buffer]], Stmt]
+    ) -> Stmt:
         """Return a statement around which the wide loads of expressions are in registers."""
         wide: dict[Load, Buffer] = {}
-        for node in _evaluated(root):
+        for node in (n for root in roots for n in _evaluated(root)):
             if isinstance(node, Load) and node.dtype.lanes > 1 and _is_wide(node):
                 wide.setdefault(node, _array(f"{node.buffer.name}.value", node.dtype))
         fetches = [self._fetch(array, load) for load, array in wide.items()]
@@ -191,13 +221,14 @@ class _Lanes:
         return Allocate(array, build.seq(fill, self._scattered(stmt, lambda i: Load(array, i))))
 
     def _scattered(self, stmt: Store, value_of: Callable[[Var], Expr]) -> Stmt:
-        def body(lane: Var) -> Stmt:
-            index = self.at(stmt.index, lane)
-            value = value_of(lane)
-            one = Store(stmt.buffer, index, value, None, stmt.align, stmt.cache)
-            return one if stmt.mask is None else If(self.at(stmt.mask, lane), one)
+        own = [Load(stmt.buffer, stmt.index)]
+        return _loop(own, lambda lane: self._lane(stmt, lane, value_of(lane)))
 
-        return _loop([Load(stmt.buffer, stmt.index)], body)
+    def _lane(self, stmt: Store, lane: Var, value: Expr) -> Stmt:
+        """Return one lane of a store."""
+        index = self.at(stmt.index, lane)
+        one = Store(stmt.buffer, index, value, None, stmt.align, stmt.cache)
+        return one if stmt.mask is None else If(self.at(stmt.mask, lane), one)
 
     def at(
         self,
@@ -220,6 +251,48 @@ def _evaluated(root: Expr) -> list[Expr]:
         below = [node.condition] if isinstance(node, IfThenElse) else children(node)
         waiting += [c for c in below if isinstance(c, Expr)]
     return found[::-1]
+
+
+def _named_vectors(stmt: Let) -> list[Let]:
+    """Return names of vectors that follow each other, of as many lanes."""
+    names, lanes = [stmt], stmt.value.dtype.lanes
+    while isinstance(inner := names[-1].body, Let) and inner.value.dtype.lanes == lanes:
+        names.append(inner)
+    return names
+
+
+def _runs(stmts: Sequence[Stmt]) -> list[list[Stmt]]:
+    """Return statements in runs that are one loop over lanes each."""
+    runs: list[list[Stmt]] = []
+    for stmt in stmts:
+        if runs and _is_one_loop([*runs[-1], stmt]):
+            runs[-1].append(stmt)
+        else:
+            runs.append([stmt])
+    return runs
+
+
+def _is_one_loop(stmts: Sequence[Stmt], names: Sequence[Let] = ()) -> TypeGuard[Sequence[Store]]:
+    """Return whether stores of vectors can be made lane by lane, in the lane's own places.
+
+    No lane of one may read what another lane of any of them writes.
+    """
+    stores = [s for s in stmts if isinstance(s, Store)]
+    lanes = {value.dtype.lanes for value in (*(n.value for n in names), *(s.value for s in stores))}
+    if len(stores) < len(stmts) or len(lanes) != 1:
+        return False
+    places = {s.buffer: s.index for s in stores}
+    indices = places.values()
+    if len(places) < len(stores) or any(_is_wide(s) for s in stores):
+        return False
+    if not all(isinstance(i, Ramp) and not build.is_const(i.stride, 0) for i in indices):
+        return False
+    parts = [*(n.value for n in names), *(s.value for s in stores)]
+    parts += [e for s in stores for e in (s.index, s.mask) if e is not None]
+    loads = [n for part in parts for n in post_order(part) if isinstance(n, Load)]
+    return all(
+        n.buffer not in places or (n.index == places[n.buffer] and not _is_wide(n)) for n in loads
+    )
 
 
 def _where(mask: Expr | None, stmt: Stmt) -> Stmt:
