@@ -30,7 +30,8 @@ from axisfold.tensor.trace import Traced
 
 __all__ = ["Composer", "Elements", "Graph", "LayoutClass"]
 
-# Places that a run is read at for narrow sums, and bytes of the sums side by side in each.
+# Places that a run is read at for narrow sums, and bytes of the sums side by side in each.  Where a
+# place is longer than a sum may be, it has several one after the other.
 NARROW_STREAMS: Final = 4
 NARROW_LANE_BYTES: Final = 64
 
@@ -234,9 +235,11 @@ class Composer:
         streams, lanes = 1, 1
         if self.layout.inner_kind == "reduced":
             streams, lanes = NARROW_STREAMS, NARROW_LANE_BYTES // narrow.dtype.itemsize
-        if narrow.dtype.is_float:
+        # What other passes have left in a cache is read in order.
+        if tile_pass.terms and len(self.traced.tile_passes) > 1:
             streams = max(rows // (tile_pass.terms * lanes), 1)
-        while rows // (streams * lanes) > narrow_rounds(narrow.dtype):
+        most = tile_pass.terms or narrow_rounds(narrow.dtype)
+        while rows // (streams * lanes) > most:
             streams *= 2
         stream = self._axis("s", build.const(streams, INT64), "data")
         lane = self._axis("l", build.const(lanes, INT64), "data")

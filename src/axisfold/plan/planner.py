@@ -204,7 +204,7 @@ def traced_key(traced: Traced) -> Hashable:
         ),
     )  # fmt: skip
     own = (shape, traced.uses_index, traced.combiner.facts, expression_key(roots))
-    forms = (traced.holding, traced.skipping)
+    forms = (traced.holding, traced.skipping, traced.narrowing)
     return (own, *(None if form is None else traced_key(form) for form in forms))
 
 

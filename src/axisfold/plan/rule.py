@@ -39,6 +39,8 @@ class Rule:
     skips
         Whether passes that few runs need stand under conditions, so that the form with such passes
         is the faster one.
+    narrows
+        Whether sums of floats are narrower for a while than their results.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Rule:
     parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     values: Mapping[str, int] = field(default_factory=dict)
     skips: bool = False
+    narrows: bool = False
     compose: Callable[[Composer], Graph] = Composer.graph
 
     def with_values(self, values: Mapping[str, int]) -> Rule:

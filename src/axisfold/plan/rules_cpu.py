@@ -17,10 +17,10 @@ from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS, share
 from axisfold.plan.sizes_cpu import FEW_ROWS
 from axisfold.schedule.schedule import Schedule
 from axisfold.target import Target
+from axisfold.tensor.tile_pass import is_truth
 from axisfold.tensor.trace import Traced
 
 WIDE: Final = 8
-BYTE: Final = 8
 # Elements of a run that several passes read from the first-level cache: sums of float64 are plain
 # within it, so there it is short.
 RUN: Final = 4096
@@ -104,6 +104,14 @@ def _long_runs(composer: Composer) -> Graph:
     return composer.tiled_graph(2 * LONG_RUN if composer.layout.run == "huge" else LONG_RUN)
 
 
+def _narrow_runs(composer: Composer) -> Graph:
+    """Return the computation by runs of narrow sums."""
+    if composer.layout.run != "huge":
+        return composer.tiled_graph(LONG_RUN)
+    widest = max(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
+    return composer.tiled_graph(rows.CHUNK_BYTES // widest)
+
+
 def _has_tiles(traced: Traced) -> bool:
     return bool(traced.tile_passes)
 
@@ -113,9 +121,9 @@ def _is_narrow(traced: Traced) -> bool:
 
 
 def _is_counted(traced: Traced) -> bool:
-    """Return whether all sums are of truth values: bytes hold those of a short run."""
+    """Return whether all sums are of truth values."""
     forms = [p.narrow for p in traced.tile_passes]
-    return bool(forms) and all(n is not None and n.dtype.bits == BYTE for n in forms)
+    return bool(forms) and all(n is not None and is_truth(n) for n in forms)
 
 
 def is_long(layout: LayoutClass) -> bool:
@@ -198,8 +206,19 @@ RULES: Final = (
         "the folded axis is contiguous and sums of short runs fit a narrower dtype: a vector holds "
         "more of them, and is widened once for each run",
         rows.tiled_row,
-        LONG_RUN,
         parameters={"tile_rows": _LONG_RUNS},
+        compose=_narrow_runs,
+    ),
+    Rule(
+        "narrowed_row",
+        lambda c, t: _is_row(c, t) and is_long(c) and t.narrowing is not None,
+        "a long contiguous run is folded, and sums of 16-bit floats or of short integers fit a "
+        "dtype for a while that is narrower than their result: a vector holds more of them, and is "
+        "widened once for each run",
+        rows.tiled_row,
+        parameters={"tile_rows": _LONG_RUNS},
+        narrows=True,
+        compose=_narrow_runs,
     ),
     Rule(
         "single_pass_row",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from axisfold.ir import build
-from axisfold.plan.compose import Graph
+from axisfold.plan.compose import NARROW_STREAMS, Graph
 from axisfold.plan.schedules_cpu import (
     FEW_VECTORS,
     LONG_STREAMS,
@@ -298,7 +298,7 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         is_last = len(often) > 1 and tile_pass is often[-1]
         is_far = is_huge and is_long and len(tile_pass.combiner.lhs) > 1
         ahead = _run_bytes(graph) if is_last else PLACE_AHEAD if is_far else 0
-        if part is not None and part.dtype.is_float:
+        if part is not None and part.dtype.is_float and len(passes) > 1:
             short_sums(s, tensors, s[part], state, run, target, ahead)
             continue
         fold_by_lanes(s, tensors, state, run, width, many, streams=places, ahead=ahead)
@@ -342,12 +342,12 @@ def short_sums(
 
 
 def _narrow(part: Stage, state: Stage, run: Axis, target: Target) -> None:
-    """Keep all narrow sums of a run in registers."""
+    """Keep the narrow sums of all places that a run is read at in registers."""
     part.compute_at(state, run)
     width = target.vector_bytes // part.op.output(0).dtype.itemsize
-    stream = part.op.axis[-2]
+    place, block = part.split(part.op.axis[-2], nparts=NARROW_STREAMS)
     vector, lane = part.split(part.op.axis[-1], factor=width)
-    part.reorder(*part.op.reduce_axis, stream, vector, lane)
-    part.unroll(stream)
+    part.reorder(block, *part.op.reduce_axis, place, vector, lane)
+    part.unroll(place)
     part.unroll(vector)
     part.vectorize(lane)

@@ -33,7 +33,11 @@ class Written:
 def write(plan: Plan) -> Written:
     """Write the kernel of a plan."""
     layout, rule, target = plan.layout, plan.rule, plan.target
-    traced = (plan.traced.skipping if rule.skips else None) or plan.traced
+    others = (
+        plan.traced.skipping if rule.skips else None,
+        (plan.traced.narrowing if rule.narrows else None),
+    )
+    traced = next((other for other in others if other is not None), plan.traced)
     composer = Composer(traced, layout)
     graph = (
         rule.compose(composer) if rule.tile_rows is None else composer.tiled_graph(rule.tile_rows)

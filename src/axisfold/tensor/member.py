@@ -20,6 +20,9 @@ from axisfold.tensor.tile import Tile, call_with_index
 from axisfold.tensor.tile_pass import Hold, TilePass
 from axisfold.tensor.values import Complex, Form, Pair, components, masked
 
+# Another tile form, and the state of a run by it.
+OtherForm = tuple[Tile, list[Expr]]
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -124,8 +127,8 @@ class MemberTrace:
         self.holds: list[Hold] = []
         self.onces: list[tuple[Var, Expr]] = []
         self.tile_later: tuple[Expr, ...] = ()
-        self.skipping: Tile | None = None
-        self.skipping_state: list[Expr] = []
+        self.skipping: OtherForm | None = None
+        self.narrowing: OtherForm | None = None
         self.finalized = self._finalize(self._started(a) if member.initial else a)
         value = self.finalized
         if reducer.spread is not None:
@@ -190,6 +193,10 @@ class MemberTrace:
         function, scene = self.member.reducer.tile, self.scene
         tile = Tile(self.values, scene.run, self.mask)
         returned = None if function is None else function(tile)
+        if function is not None and tile.can_narrow and self.mask is build.TRUE:
+            narrowing = self._other_form(function, may_narrow=True)
+            if narrowing is not None and narrowing[0].is_narrow:
+                self.narrowing = narrowing
         if function is None or returned is None:
             return
         self.has_tile = True
@@ -205,8 +212,13 @@ class MemberTrace:
         self.tile_state = state
         self.tile_later = self.later(tile, state)
         if tile.has_choice and self.mask is build.TRUE:
-            self.skipping = Tile(self.values, scene.run, self.mask, may_skip=True)
-            self.skipping_state = self._returned(function(self.skipping), "tile")
+            self.skipping = self._other_form(function, may_skip=True)
+
+    def _other_form(self, function: Callable[[Tile], Any], **may: bool) -> OtherForm | None:
+        """Return what the tile function makes of a tile that may do more, and the state."""
+        tile = Tile(self.values, self.scene.run, self.mask, **may)
+        returned = function(tile)
+        return None if returned is None else (tile, self._returned(returned, "tile"))
 
     def later(self, tile: Tile, state: Sequence[Expr]) -> tuple[Expr, ...]:
         """Return the state after a run that comes after all before it, () if that is a merge."""

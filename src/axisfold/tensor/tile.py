@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from axisfold.dtypes import (
     FLOAT32,
+    FLOAT64,
     INT32,
     INT64,
     DType,
@@ -22,7 +23,7 @@ from axisfold.dtypes import (
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Cast, Expr, Var
-from axisfold.ir.walk import uses
+from axisfold.ir.walk import post_order, uses
 from axisfold.tensor.tile_pass import Hold, Search, TilePass, in_two_steps
 from axisfold.tensor.values import Complex, components, masked
 
@@ -46,19 +47,39 @@ class Run:
     count: Var
 
 
-_NARROW: Final = {"bool": "uint8", "uint8": "uint16", "int8": "int16", "int16": "int32",
-                  "uint16": "uint32"}  # fmt: skip
+_NARROW: Final = {"uint8": "uint16", "int8": "int16", "int16": "int32", "uint16": "uint32"}
+
+
+# Terms of a sum of 16-bit floats that float32 holds at most: it is off by a 32nd of a unit in the
+# last place of these floats, relative to the sum of the terms' sizes.
+_HALF_TERMS: Final = 512
+# By what a bfloat16 is multiplied first, whose range is that of float32: no sum of as many terms
+# overflows then, and products are exact, also that of the smallest one, which float32 just holds.
+_SCALE: Final = 2.0**-16
 
 
 def narrow_form(source: Expr) -> Expr | None:
-    """Return an integer in a dtype that holds short sums of it, narrower than its own, or None."""
+    """Return a number in a dtype that holds short sums of it, narrower than its own, or None.
+
+    Sums of integers are exact, those of 16-bit floats are not.
+    """
     value = source
-    while isinstance(value, Cast) and value.dtype.is_integer and not value.value.dtype.is_float:
+    while isinstance(value, Cast) and not (value.dtype.is_bool or value.value.dtype.is_float):
         value = value.value
-    name = _NARROW.get(str(value.dtype))
-    if value is source or name is None:
+    if isinstance(value, Cast) and value.dtype == FLOAT64 and value.value.dtype.is_half:
+        return build.cast(FLOAT32, value.value)
+    if value is source:
         return None
-    return build.cast(parse(name), value)
+    if value.dtype.is_bool:
+        return build.cast(DType("uint", _truth_bits(value)), value)
+    name = _NARROW.get(str(value.dtype))
+    return None if name is None else build.cast(parse(name), value)
+
+
+def _truth_bits(truth: Expr) -> int:
+    """Return how wide the lanes are in which truth values are computed."""
+    operands = (n.dtype for n in post_order(truth) if isinstance(n, Expr) and not n.dtype.is_bool)
+    return max((max(d.bits, 2 * 16 * d.is_half) for d in operands), default=8)
 
 
 class Tile:
@@ -74,10 +95,18 @@ class Tile:
         Which elements count; ``TRUE`` for all.
     may_skip
         Whether passes whose results a run does not use are skipped there.
+    may_narrow
+        Whether sums of floats may be narrower than their results, which long rows alone are worth.
     """
 
     def __init__(
-        self, elements: Sequence[Any], run: Run, mask: Expr, *, may_skip: bool = False
+        self,
+        elements: Sequence[Any],
+        run: Run,
+        mask: Expr,
+        *,
+        may_skip: bool = False,
+        may_narrow: bool = False,
     ) -> None:
         self._elements = elements
         self._run = run
@@ -88,7 +117,8 @@ class Tile:
         self.onces: list[tuple[Var, Expr]] = []
         self.supersedes: Callable[[Any], Any] | None = None
         self.has_choice = False
-        self._may_skip = may_skip
+        self.can_narrow = False
+        self._may_skip, self._may_narrow = may_skip, may_narrow
         self.count: Expr = run.count
         if mask is not build.TRUE:
             self.count = self._pass(build.cast(INT64, mask), "add", lambda d: 0)
@@ -174,7 +204,7 @@ class Tile:
             self.passes[-1] = replace(self.passes[-1], narrow=source.value, terms=terms)
         return result
 
-    def total(self, value: Expr) -> Var:
+    def total(self, value: Expr) -> Expr:
         """Sum of an expression."""
         return self._pass(value, "add", lambda d: 0)
 
@@ -266,7 +296,7 @@ class Tile:
             return Complex(*parts)
         return self._pass(value, op, identity, dtype)
 
-    def _pass(self, value: Any, op: Any, identity: Any, wanted: DType | None = None) -> Var:
+    def _pass(self, value: Any, op: Any, identity: Any, wanted: DType | None = None) -> Expr:
         source = build.as_expr(value)
         if op == "add":
             source = build.cast(wanted or accumulator(source.dtype), source)
@@ -274,15 +304,31 @@ class Tile:
         start = build.const(identity(dtype), dtype)
         # A narrow sum is a stage that knows elements only, not what earlier passes gave.
         is_first = not uses(source, {r for p in self.passes for r in p.results})
-        narrow = narrow_form(source) if op == "add" and is_first else None
+        narrow, scale = None, 1.0
+        if op == "add" and is_first:
+            narrow, scale = self._narrow(source)
         if narrow is not None:
             narrow = masked(self._mask, narrow, build.const(0, narrow.dtype))
+        if scale != 1.0:
+            source = source * scale
         source = masked(self._mask, source, start)
         lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
         combiner = Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
         result = Var(f"tile{len(self.passes)}", dtype)
-        self.passes.append(TilePass((result,), combiner, (source,), narrow=narrow))
-        return result
+        terms = _HALF_TERMS if narrow is not None and narrow.dtype.is_float else 0
+        self.passes.append(TilePass((result,), combiner, (source,), narrow=narrow, terms=terms))
+        return result if scale == 1.0 else result * (1 / scale)
+
+    def _narrow(self, source: Expr) -> tuple[Expr | None, float]:
+        """Return a narrower dtype's form of a term, None if there is none, and how it is scaled."""
+        narrow = narrow_form(source)
+        if narrow is None or not source.dtype.is_float:
+            return narrow, 1.0
+        self.can_narrow = True
+        if not self._may_narrow:
+            return None, 1.0
+        is_wide = isinstance(narrow, Cast) and narrow.value.dtype.kind == "bfloat"
+        return (narrow * _SCALE, _SCALE) if is_wide else (narrow, 1.0)
 
 
 def call_with_index(function: Callable[..., Any], elements: Sequence[Any], index: Any) -> Any:

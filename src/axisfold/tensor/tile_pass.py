@@ -108,7 +108,13 @@ class Hold:
 
 def narrow_rounds(dtype: DType) -> int:
     """Return how many elements a narrow sum always holds: 255 truth values, 256 bytes."""
-    return 255 if dtype.bits == 8 else 256
+    return {8: 255, 16: 256}.get(dtype.bits, NEAR_RUN)
+
+
+def is_truth(narrow: Expr) -> bool:
+    """Return whether a number is a truth value, or that of some elements and 0 of the others."""
+    value = narrow.true_value if isinstance(narrow, Select) else narrow
+    return isinstance(value, Cast) and value.value.dtype.is_bool
 
 
 def fused(passes: Sequence[TilePass], holds: Sequence[Hold] = ()) -> tuple[TilePass, ...]:

@@ -14,7 +14,7 @@ from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import uses
 from axisfold.tensor.float8 import Float8
-from axisfold.tensor.member import InitialValue, Member, MemberTrace, Result
+from axisfold.tensor.member import InitialValue, Member, MemberTrace, OtherForm, Result
 from axisfold.tensor.reducer import State
 from axisfold.tensor.scene import Counter, Scene
 from axisfold.tensor.tile import Run, Tile
@@ -65,6 +65,8 @@ class Traced:
         The same fold with such ``holds``, or None: for a run that is a whole fold.
     skipping
         The same fold with passes that few runs need, or None: for runs of rows.
+    narrowing
+        The same fold with sums of floats in a narrower dtype, or None: for runs of long rows.
     """
 
     combiner: Combiner
@@ -87,6 +89,7 @@ class Traced:
     onces: tuple[tuple[Var, Expr], ...] = ()
     holding: Traced | None = None
     skipping: Traced | None = None
+    narrowing: Traced | None = None
 
     @property
     def index(self) -> Var:
@@ -183,9 +186,11 @@ def trace(
         traced.tile_state = (*state, *(c.tile for c in scene.counters))
         if len(parts) == 1 and not scene.counters:
             traced.tile_later = parts[0].tile_later
-            traced.skipping = _skipping(traced, parts[0])
+            traced.skipping = _other(traced, parts[0], parts[0].skipping)
         if len(parts) == len(holds) == 1:
             traced.holding = _holding(traced, parts[0], passes)
+    if len(parts) == 1 and not scene.counters:
+        traced.narrowing = _other(traced, parts[0], parts[0].narrowing)
     return traced
 
 
@@ -203,18 +208,18 @@ def _holding(traced: Traced, part: MemberTrace, passes: tuple[TilePass, ...]) ->
     )
 
 
-def _skipping(traced: Traced, part: MemberTrace) -> Traced | None:
-    """Return the fold whose tile form has passes that few runs need, if there is such a form."""
-    tile = part.skipping
-    if tile is None:
+def _other(traced: Traced, part: MemberTrace, form: OtherForm | None) -> Traced | None:
+    """Return the fold with another tile form, if there is such a form."""
+    if form is None:
         return None
+    tile, state = form
     passes = tuple(expanded(p, tile.holds) for p in fused(tile.passes, tile.holds))
     return replace(
         traced,
         tile_heads=tuple(tile.heads),
         tile_passes=passes,
-        tile_state=tuple(part.skipping_state),
-        tile_later=part.later(tile, part.skipping_state),
+        tile_state=tuple(state),
+        tile_later=part.later(tile, state),
     )
 
 

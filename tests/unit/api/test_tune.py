@@ -191,6 +191,7 @@ def test_every_parameter_gives_the_same_results(rule, monkeypatch):
 
 EXAMPLES = {
     "narrow_row": (ArraySpec((300000,), "int8"), "sum", 0),
+    "narrowed_row": (ArraySpec((300000,), "float16"), "sum", 0),
     "searched_row": (ArraySpec((9999,), "int32"), "argmax", None),
     "single_pass_row": (ArraySpec((300000,), "int8"), "sum", 0),
     "stopping_row": (ArraySpec((300000,), "bool"), "any", 0),

@@ -144,6 +144,18 @@ CASES = [
     ("count_nonzero", np.ones(LONG, bool), None, "narrow_row"),
     ("count_nonzero", with_nans(LONG), None, "narrow_row"),
     ("sum", numbers(1, LONG, dtype="bool"), 1, "narrow_row"),
+    ("count_nonzero", with_nans(LONG).astype("float64"), None, "narrow_row"),
+    ("count_nonzero", numbers(70_001, dtype="int16"), None, "narrow_row"),
+    ("count_nonzero", (numbers(LONG, dtype="int8") > 50).astype("float16"), None, "narrow_row"),
+    ("count_nonzero", np.ones((1300, 77), "int16"), 0, "narrow_column"),
+    ("sum", numbers(LONG, dtype="float16"), None, "narrowed_row"),
+    ("sum", numbers(3, LONG, dtype="float16")[::-1], 1, "narrowed_row"),
+    ("sum", numbers(2 * LONG, dtype="float16")[::2], None, "narrowed_row"),
+    ("mean", np.full(LONG, 6e4, "float16"), None, "narrowed_row"),
+    ("mean", np.full(LONG, -128, "int8"), None, "narrowed_row"),
+    ("mean", numbers(LONG, dtype="int8") > 3, None, "narrowed_row"),
+    ("mean", numbers(2, LONG, dtype="int16").astype("uint16"), 1, "narrowed_row"),
+    ("nansum", with_nans(LONG).astype("float16"), None, "long_row"),
     ("any", np.arange(LONG) == LONG - 1, None, "stopping_row"),
     ("all", np.arange(LONG) != LONG - 1, None, "stopping_row"),
     ("any", np.arange(70_001) == 70_000, None, "stopping_row"),
@@ -227,7 +239,8 @@ def test_a_rule_is_reached_and_right(plans, name, x, axis, rule):
     assert found.shape == wanted.shape
     if found.dtype.kind in "fc":
         error = np.nan_to_num(np.abs(found - wanted))
-        assert (error <= 4 * np.finfo(x.dtype).eps * np.nan_to_num(scale) + 1e-30).all()
+        eps = np.finfo(x.dtype if x.dtype.kind in "fc" else found.dtype).eps
+        assert (error <= 4 * eps * np.nan_to_num(scale) + 1e-30).all()
         assert (np.isnan(found) == np.isnan(wanted)).all()
     else:
         np.testing.assert_array_equal(found, wanted)
@@ -316,6 +329,47 @@ def test_huge_rows_have_longer_runs(plans, monkeypatch, name, dtype, rule, size)
         found, wanted = getattr(axisfold, name)(x), getattr(np, name)(x)
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
     assert {(p.rule.name, p.layout.run) for p in plans} == {(rule, "huge")}
+
+
+@pytest.mark.parametrize("is_huge", [False, True], ids=["long", "huge"])
+@pytest.mark.parametrize("size", [LONG, 3 * LONG + 4097])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_sums_of_halves_are_narrow_for_a_while(plans, monkeypatch, dtype, size, is_huge):
+    """512 terms in float32 are off by 511 units of its roundoff, relative to all their sizes."""
+    if is_huge:
+        monkeypatch.setattr(sizes_cpu, "HUGE_ROW", 1 << 18)
+    dtype = np.dtype(pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else dtype)
+    unit = 2.0**-8 if dtype.name == "bfloat16" else 2.0**-11
+    x = numbers(size).astype(dtype)
+    x[: size // 2] = -x[-(size // 2) :]
+    for last in (1.0, np.inf, np.nan):
+        x[-1] = last
+        wide = x.astype("float64")
+        exact, sizes = wide.sum(), np.abs(wide).sum()
+        for name, count in (("sum", 1), ("mean", size)):
+            found = float(getattr(axisfold, name)(x))
+            assert np.isnan(found) == np.isnan(exact)
+            if np.isfinite(exact):
+                bound = (unit * abs(exact) + 2.0**-15 * sizes) / count
+                assert abs(found - exact / count) <= bound
+            else:
+                assert np.isnan(exact) or found == exact
+    assert {p.rule.name for p in plans} == {"narrowed_row"}
+    assert {p.layout.run for p in plans} == {"huge" if is_huge else "long"}
+
+
+def test_sums_of_bfloat16_keep_the_range_of_float64(plans):
+    largest, least = 3.3e38, 2.0**-133
+    x = np.zeros(LONG, pytest.importorskip("ml_dtypes").bfloat16)
+    x[:] = largest
+    assert axisfold.mean(x) == x[0]
+    assert axisfold.sum(x) == np.inf
+    x[LONG // 2 :] = -largest
+    assert abs(float(axisfold.sum(x))) == float(x[0]) * (LONG % 2)
+    x[:] = least
+    assert axisfold.mean(x) == x[0]
+    assert float(axisfold.sum(x[: 1 << 18])) == least * 2.0**18
+    assert {p.rule.name for p in plans} == {"narrowed_row"}
 
 
 @pytest.mark.parametrize("run", [1 << 13, 1 << 16])

@@ -13,8 +13,9 @@ from axisfold.tensor.values import Complex
 
 
 def _tile_mean(t: Any) -> dict[str, Any] | None:
-    """Masked elements only: those that count are then counted in int32."""
-    return {"s": t.sum(lambda x: x)} if t.is_masked and t.is_single else None
+    """Masked elements, as those that count are counted in int32; short numbers, as sums have."""
+    total = t.sum(lambda x: x)
+    return {"s": total} if (t.is_masked and t.is_single) or t.is_narrow else None
 
 
 MEAN = Reducer(

@@ -11,7 +11,7 @@ from axisfold.tensor.reducer import Reducer
 
 
 def _tile_sum(t: Any) -> Any:
-    """Short integers only: their sums fit narrower dtypes for a while."""
+    """Short numbers only: their sums fit narrower dtypes for a while."""
     total = t.sum(lambda x: x)
     return {"s": total} if t.is_narrow else None
 
