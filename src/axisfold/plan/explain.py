@@ -178,6 +178,12 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
         yield _Change("ordered", False, "a reducer that may be folded in any order")
     if "exact" not in traced.combiner.facts:
         yield _Change("exact", True, "a reducer whose merges round nothing")
+    yield from _tile_changes(traced)
+
+
+def _tile_changes(traced: Traced) -> Iterator[_Change]:
+    if traced.narrowing is None:
+        yield _Change("narrowing", traced, "sums of 16-bit floats, or means of short integers")
     narrow = all(tile_pass.narrow is not None for tile_pass in traced.tile_passes)
     if traced.tile_passes:
         yield _Change("tiles", (), "a reducer without a form for short runs")
@@ -220,6 +226,8 @@ def _changed(
                 other.combiner = replace(other.combiner, absorbing=change.value)
             case "elements":
                 other.elements = change.value
+            case "narrowing":
+                other.narrowing = change.value
             case "later":
                 other.tile_later = change.value
             case "tiles":

@@ -11,9 +11,18 @@ from typing import Final
 from axisfold.plan import rules_cpu_columns as columns
 from axisfold.plan import rules_cpu_narrow as narrow
 from axisfold.plan import rules_cpu_rows as rows
-from axisfold.plan.compose import Composer, Graph, LayoutClass
+from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.plan.rule import Rule
-from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS, share
+from axisfold.plan.runs_cpu import (
+    RUN,
+    ends_early,
+    is_long,
+    long_runs,
+    narrow_runs,
+    searched_runs,
+    short_runs,
+)
+from axisfold.plan.schedules_cpu import share
 from axisfold.plan.sizes_cpu import FEW_ROWS
 from axisfold.schedule.schedule import Schedule
 from axisfold.target import Target
@@ -21,18 +30,9 @@ from axisfold.tensor.tile_pass import is_truth
 from axisfold.tensor.trace import Traced
 
 WIDE: Final = 8
-# Elements of a run that several passes read from the first-level cache: sums of float64 are plain
-# within it, so there it is short.
-RUN: Final = 4096
+# Sums of float64 are plain within a run that passes read from the first-level cache.
 SHORT_RUN: Final = 512
-# Bytes of a run whose best element is found first, and its place if it is needed.
-SEARCHED_BYTES: Final = 4096
-LONG_RUN: Final = 1 << 15
 STOP_RUN: Final = 1024
-# Bytes that each place of a run is read for, where a fold may end after it.
-STREAM_BYTES: Final = 1 << 13
-HUGE_STREAM_BYTES: Final = 1 << 15
-LANES: Final = 64
 # Rows of a tile of columns; narrow sums hold more.  Those of a part are few enough for all parts.
 TILE_ROWS: Final = 16
 PASS_ROWS: Final = 512
@@ -61,10 +61,6 @@ def _is_vectorizable(layout: LayoutClass, traced: Traced) -> bool:
     return not traced.combiner.is_ordered
 
 
-def _ends_early(traced: Traced) -> bool:
-    return bool(traced.combiner.absorbing) and len(traced.tile_passes) == 1
-
-
 def _keeps_first(layout: LayoutClass, traced: Traced) -> bool:
     """Return whether later elements change nothing once one has counted; they come in order."""
     return traced.combiner.keeps_first and len(traced.tile_passes) == 1 and layout.reduced == 1
@@ -80,38 +76,6 @@ def _is_searched(layout: LayoutClass, traced: Traced) -> bool:
     return bool(traced.tile_later) and layout.reduced == 1 and is_short
 
 
-def _searched_runs(composer: Composer) -> Graph:
-    """Return the computation by runs whose places are found apart from their best elements."""
-    width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
-    rows = LONG_RUN if is_long(composer.layout) else SEARCHED_BYTES // width
-    return composer.tiled_graph(rows)
-
-
-def _short_runs(composer: Composer) -> Graph:
-    """Return the computation by runs of some KiB, after each of which a fold may end."""
-    width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
-    if not is_long(composer.layout):
-        return composer.tiled_graph(max(RUN // width, 1))
-    # Whole vectors, and places that are no multiple of 4 KiB apart: these share a set of the cache.
-    is_huge = composer.layout.run == "huge" and _ends_early(composer.traced)
-    streams, size = (LONG_STREAMS, HUGE_STREAM_BYTES) if is_huge else (STREAMS, STREAM_BYTES)
-    vectors = max(size // width // LANES, 1) + 1
-    return composer.tiled_graph(streams * vectors * LANES)
-
-
-def _long_runs(composer: Composer) -> Graph:
-    """Return the computation by runs that several places are read in."""
-    return composer.tiled_graph(2 * LONG_RUN if composer.layout.run == "huge" else LONG_RUN)
-
-
-def _narrow_runs(composer: Composer) -> Graph:
-    """Return the computation by runs of narrow sums."""
-    if composer.layout.run != "huge":
-        return composer.tiled_graph(LONG_RUN)
-    widest = max(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
-    return composer.tiled_graph(rows.CHUNK_BYTES // widest)
-
-
 def _has_tiles(traced: Traced) -> bool:
     return bool(traced.tile_passes)
 
@@ -124,11 +88,6 @@ def _is_counted(traced: Traced) -> bool:
     """Return whether all sums are of truth values."""
     forms = [p.narrow for p in traced.tile_passes]
     return bool(forms) and all(n is not None and is_truth(n) for n in forms)
-
-
-def is_long(layout: LayoutClass) -> bool:
-    """Return whether rows are so long that threads share the elements of one."""
-    return layout.run in ("long", "huge")
 
 
 def sums_are_wide(traced: Traced) -> bool:
@@ -162,12 +121,12 @@ RULES: Final = (
     ),
     Rule(
         "stopping_row",
-        lambda c, t: _is_row(c, t) and _ends_early(t) and (is_long(c) or c.kept == 0),
+        lambda c, t: _is_row(c, t) and ends_early(t) and (is_long(c) or c.kept == 0),
         "the folded axis is contiguous and the reducer has a state that no element changes: a loop "
         "over runs ends when it is reached, in all parts that threads share",
         rows.stopping_row,
         parameters={"chunk_rows": _CHUNK_ROWS},
-        compose=_short_runs,
+        compose=short_runs,
     ),
     Rule(
         "first_row",
@@ -176,11 +135,11 @@ RULES: Final = (
         "the runs of a block, and no block after the one that has it is read",
         rows.first_row,
         skips=True,
-        compose=_short_runs,
+        compose=short_runs,
     ),
     Rule(
         "stopping_rows",
-        lambda c, t: _is_row(c, t) and (_ends_early(t) or (c.kept > 0 and _keeps_first(c, t))),
+        lambda c, t: _is_row(c, t) and (ends_early(t) or (c.kept > 0 and _keeps_first(c, t))),
         "the folded axis is contiguous and the reducer has a state that no later element changes: "
         "runs of a few rows are read at a time, until all of these have reached it",
         rows.stopping_rows,
@@ -195,7 +154,7 @@ RULES: Final = (
         "runs before it",
         rows.tiled_row,
         skips=True,
-        compose=_searched_runs,
+        compose=searched_runs,
         parameters={"chunk_rows": _CHUNK_ROWS},
     ),
     Rule(
@@ -207,7 +166,7 @@ RULES: Final = (
         "more of them, and is widened once for each run",
         rows.tiled_row,
         parameters={"tile_rows": _LONG_RUNS},
-        compose=_narrow_runs,
+        compose=narrow_runs,
     ),
     Rule(
         "narrowed_row",
@@ -218,7 +177,7 @@ RULES: Final = (
         rows.tiled_row,
         parameters={"tile_rows": _LONG_RUNS},
         narrows=True,
-        compose=_narrow_runs,
+        compose=narrow_runs,
     ),
     Rule(
         "single_pass_row",
@@ -227,7 +186,7 @@ RULES: Final = (
         "each run is read in several places at once",
         rows.tiled_row,
         parameters={"tile_rows": _LONG_RUNS},
-        compose=_long_runs,
+        compose=long_runs,
     ),
     Rule(
         "row_of_passes",

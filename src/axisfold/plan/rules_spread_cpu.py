@@ -15,6 +15,7 @@ from axisfold.plan.compose_held import held_graph
 from axisfold.plan.rule import Rule, Scheduler
 from axisfold.plan.rules_cpu_columns import fold_columns
 from axisfold.plan.rules_cpu_rows import fold_runs, short_sums
+from axisfold.plan.runs_cpu import is_long
 from axisfold.plan.schedules_cpu import (
     FEW_VECTORS,
     STREAMS,
@@ -106,7 +107,7 @@ def _holds_row(layout: LayoutClass, traced: Traced) -> bool:
         traced.holding is not None
         and folds.sums_are_wide(traced)
         and layout.inner_kind == "reduced"
-        and not folds.is_long(layout)
+        and not is_long(layout)
         and layout.kept > 0
         and layout.reduced == 1
     )
