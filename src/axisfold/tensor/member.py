@@ -194,7 +194,8 @@ class MemberTrace:
         tile = Tile(self.values, scene.run, self.mask)
         returned = None if function is None else function(tile)
         if function is not None and tile.can_narrow and self.mask is build.TRUE:
-            narrowing = self._other_form(function, may_narrow=True)
+            is_short = all(r.dtype.is_half for r in self.results)
+            narrowing = self._other_form(function, may_narrow=True, may_round=is_short)
             if narrowing is not None and narrowing[0].is_narrow:
                 self.narrowing = narrowing
         if function is None or returned is None:

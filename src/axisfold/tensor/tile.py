@@ -97,6 +97,8 @@ class Tile:
         Whether passes whose results a run does not use are skipped there.
     may_narrow
         Whether sums of floats may be narrower than their results, which long rows alone are worth.
+    may_round
+        Whether these are rounded on the way: 16-bit results do not show it, wider ones would.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class Tile:
         *,
         may_skip: bool = False,
         may_narrow: bool = False,
+        may_round: bool = False,
     ) -> None:
         self._elements = elements
         self._run = run
@@ -118,7 +121,8 @@ class Tile:
         self.supersedes: Callable[[Any], Any] | None = None
         self.has_choice = False
         self.can_narrow = False
-        self._may_skip, self._may_narrow = may_skip, may_narrow
+        self._may_skip = may_skip
+        self._may_narrow, self._may_round = may_narrow, may_round
         self.count: Expr = run.count
         if mask is not build.TRUE:
             self.count = self._pass(build.cast(INT64, mask), "add", lambda d: 0)
@@ -325,7 +329,7 @@ class Tile:
         if narrow is None or not source.dtype.is_float:
             return narrow, 1.0
         self.can_narrow = True
-        if not self._may_narrow:
+        if not self._may_narrow or (narrow.dtype.is_float and not self._may_round):
             return None, 1.0
         is_wide = isinstance(narrow, Cast) and narrow.value.dtype.kind == "bfloat"
         return (narrow * _SCALE, _SCALE) if is_wide else (narrow, 1.0)

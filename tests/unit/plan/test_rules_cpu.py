@@ -358,6 +358,17 @@ def test_sums_of_halves_are_narrow_for_a_while(plans, monkeypatch, dtype, size, 
     assert {p.layout.run for p in plans} == {"huge" if is_huge else "long"}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_wider_results_of_halves_show_no_rounding_on_the_way(plans, name, dtype):
+    x = numbers(LONG).astype("float16")
+    x[: LONG // 2] = -x[-(LONG // 2) :]
+    exact = getattr(np, name)(x.astype("float64"))
+    found = getattr(axisfold, name)(x, dtype=dtype)
+    assert abs(found - exact) <= 2 * np.finfo(dtype).eps * abs(exact)
+    assert {p.rule.name for p in plans} == {"long_row"}
+
+
 def test_sums_of_bfloat16_keep_the_range_of_float64(plans):
     largest, least = 3.3e38, 2.0**-133
     x = np.zeros(LONG, pytest.importorskip("ml_dtypes").bfloat16)
