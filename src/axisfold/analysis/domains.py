@@ -125,6 +125,9 @@ class Bounds(Mapping[Var, Domain]):
     def __len__(self) -> int:
         return len(self._domains)
 
+    def __contains__(self, var: object) -> bool:
+        return var in self._domains
+
     def __repr__(self) -> str:
         return f"Bounds({', '.join(var.name for var in self._domains)})"
 
@@ -151,7 +154,7 @@ class Bounds(Mapping[Var, Domain]):
 
     def occurring(self, expr: Expr) -> frozenset[Var]:
         """Return the variables of the environment that occur in ``expr``."""
-        return frozenset([v for v in variables(expr) if v in self._domains])
+        return variables(expr) & self._domains.keys()
 
     @property
     def facts(self) -> list[Linear]:

@@ -155,8 +155,10 @@ def _measured(node: Expr, parts: list[Measure], env: Bounds) -> Measure:
 
 def _variable(var: Var, env: Bounds) -> Range:
     low, high = env.floor(var), math.inf
-    domain = env.get(var)
-    if domain is None or var in (domain.min, domain.extent):
+    if var not in env:
+        return low, high
+    domain = env[var]
+    if var in (domain.min, domain.extent):
         return low, high
     # A domain reads outer variables only, so that this recursion is as deep as the loop nest.
     start, extent = measure(domain.min, env), measure(domain.extent, env)

@@ -9,6 +9,7 @@ from axisfold.analysis.domains import Bounds
 from axisfold.analysis.intervals import measure
 from axisfold.analysis.linear import Linear, is_index, linear, to_expr
 from axisfold.analysis.prove import never_negative
+from axisfold.analysis.refute import outcomes
 from axisfold.ir.build import FALSE, TRUE, binary, compare
 from axisfold.ir.expr import (
     Binary,
@@ -53,8 +54,11 @@ def decide(node: Compare, env: Bounds) -> bool | None:
         return known
     if not is_index(a.dtype):
         return None
+    seen = outcomes(node, env)
+    if len(seen) == 2:
+        return None
     difference = linear(a).plus(linear(b), -1)
-    return _by_proof(node.op, difference, env)
+    return _by_proof(node.op, difference, env, seen)
 
 
 def simplify_extremum(node: Binary, env: Bounds) -> Expr:
@@ -84,8 +88,11 @@ def decide_order(node: Compare, env: Bounds) -> bool:
     known = _by_ranges(node.op, x.low - y.high, x.high - y.low)
     if known is not None or not (_is_exact(node.a, env) and _is_exact(node.b, env)):
         return bool(known)
+    if False in outcomes(node, env):
+        return False
     difference = linear(node.b).plus(linear(node.a), -1)
-    return never_negative(difference if node.op == "le" else difference.scaled(-1), env)
+    form = difference if node.op == "le" else difference.scaled(-1)
+    return never_negative(form, env, is_tried=True)
 
 
 def simplify_logic(node: Expr, env: Bounds) -> Expr:
@@ -134,21 +141,25 @@ def _by_ranges(op: CompareOp, low: int | float, high: int | float) -> bool | Non
     return True if high <= 0 else False if low > 0 else None
 
 
-def _by_proof(op: CompareOp, difference: Linear, env: Bounds) -> bool | None:
+def _by_proof(op: CompareOp, difference: Linear, env: Bounds, seen: set[bool]) -> bool | None:
+    """Decide ``difference op 0`` by proof, of what has been seen at most."""
     if not difference.terms:
         return _by_ranges(op, difference.constant, difference.constant)
     opposite = difference.scaled(-1)
     if op in ("eq", "ne"):
-        apart = never_negative(difference.shifted(-1), env) or never_negative(
-            opposite.shifted(-1), env
-        )
-        return op == "ne" if apart else None
+        if (op == "eq") in seen:
+            return None
+        apart = (difference.shifted(-1), opposite.shifted(-1))
+        return op == "ne" if any(never_negative(form, env) for form in apart) else None
     if op in ("gt", "ge"):
         difference, opposite = opposite, difference
     offset = -1 if op in ("lt", "gt") else 0
-    if never_negative(opposite.shifted(offset), env):
+    if False not in seen and never_negative(opposite.shifted(offset), env, is_tried=True):
         return True
-    return False if never_negative(difference.shifted(-1 - offset), env) else None
+    is_false = True not in seen and never_negative(
+        difference.shifted(-1 - offset), env, is_tried=True
+    )
+    return False if is_false else None
 
 
 def _is_exact(expr: Expr, env: Bounds) -> bool:

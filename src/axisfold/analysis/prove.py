@@ -28,13 +28,16 @@ _STEPS = 40
 _TERMS = 40
 
 
-def never_negative(form: Linear, env: Bounds) -> bool:
-    """Return whether ``form >= 0`` is proved; False whenever unsure."""
+def never_negative(form: Linear, env: Bounds, *, is_tried: bool = False) -> bool:
+    """Return whether ``form >= 0`` is proved; False whenever unsure.
+
+    ``is_tried`` says that no counterexample has been found to what the form stands for.
+    """
     form = spread(form)
     low, high = form_range(form, env)
     if low >= 0 or high < 0:
         return low >= 0
-    return not is_refuted(form, env) and _Search(env).holds(form)
+    return (is_tried or not is_refuted(form, env)) and _Search(env).holds(form)
 
 
 class _Search:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counterexamples: values of the variables at which a form is negative.
+"""Counterexamples: values of the variables at which a form is negative, or a comparison not so.
 
 Most questions about guards have the answer "not always", and one example says so much sooner than
 a search for a proof that fails.
@@ -12,7 +12,7 @@ from typing import Final, Literal
 from axisfold.analysis.domains import Bounds, NoValue, Point
 from axisfold.analysis.linear import Linear, factors_of
 from axisfold.ir import build
-from axisfold.ir.expr import Binary, Cast, Const, Expr, Var
+from axisfold.ir.expr import Binary, Cast, Compare, Const, Expr, Var
 
 # Sizes at which forms are tried, and which loops stand at their last round, not the first: all,
 # none, or those of a variable number of rounds, where the rests of arrays are.
@@ -27,6 +27,23 @@ _OPERATIONS: Final = frozenset({"add", "sub", "mul", "min", "max", "floordiv", "
 def is_refuted(form: Linear, env: Bounds) -> bool:
     """Return whether a form is negative for some values of the variables; False when unsure."""
     return any(_is_negative_at(form, env, size, last) for size, last in _POINTS)
+
+
+def outcomes(node: Compare, env: Bounds) -> set[bool]:
+    """Return which of the two truth values a comparison of indices is found to have somewhere."""
+    found: set[bool] = set()
+    for size, last in _POINTS:
+        point = _point(env, size, last)
+        if point is None:
+            continue
+        try:
+            a, b = _value(node.a, point), _value(node.b, point)
+        except NoValue:
+            continue
+        found.add(build.fold_comparison(node.op, a, b))
+        if len(found) == 2:
+            break
+    return found
 
 
 def _is_negative_at(form: Linear, env: Bounds, size: int, last: _Last) -> bool:
@@ -48,15 +65,15 @@ def _point(env: Bounds, size: int, last: _Last) -> Point | None:
 
 
 def _found_point(env: Bounds, size: int, last: _Last) -> Point | None:
-    point, inside = Point(size), dict(env)
+    point, added = Point(size), tuple(env)
     if env.outer is not None:
         around = _point(env.outer, size, last)
         if around is None:
             return None
         point.update(around)
-        var, domain = inside.popitem()
-        inside = {var: domain}
-    for var, domain in inside.items():
+        added = added[-1:]
+    for var in added:
+        domain = env[var]
         low = _value(domain.min, point)
         high = low + _value(domain.extent, point) - 1
         if high < low:
@@ -79,40 +96,35 @@ def _total(form: Linear, point: Point) -> int:
 
 
 def _value(root: Expr, point: Point) -> int:
-    if isinstance(root, Var):
-        return point[root]
+    value = _known(root, point)
+    if value is not None:
+        return value
     known, stack = point.known, [root]
     while stack:
         node = stack[-1]
-        if id(node) in known:
-            stack.pop()
-            continue
-        parts = _operands(node)
-        missing = [part for part in parts if id(part) not in known]
-        if missing:
-            stack += missing
-            continue
+        if isinstance(node, Binary) and node.op in _OPERATIONS:
+            a, b = _known(node.a, point), _known(node.b, point)
+            if a is None or b is None:
+                stack += [part for part, of in ((node.b, b), (node.a, a)) if of is None]
+                continue
+            value = build.fold_integers(node.op, a, b)
+        elif isinstance(node, Cast) and node.dtype.kind == "int":
+            value = _known(node.value, point)
+            if value is None:
+                stack.append(node.value)
+                continue
+        else:
+            raise NoValue
         stack.pop()
-        values = [known[id(part)][1] for part in parts]
-        known[id(node)] = (node, _applied(node, values, point))
+        known[id(node)] = (node, value)
     return known[id(root)][1]
 
 
-def _operands(node: Expr) -> tuple[Expr, ...]:
-    if isinstance(node, Binary):
-        return (node.a, node.b)
-    return (node.value,) if isinstance(node, Cast) else ()
-
-
-def _applied(node: Expr, values: list[int], point: Point) -> int:
-    match node:
-        case Binary() if node.op in _OPERATIONS:
-            return build.fold_integers(node.op, values[0], values[1])
-        case Var():
-            return point[node]
-        case Const():
-            return int(node.value)
-        case Cast() if node.dtype.kind == "int":
-            return values[0]
-        case _:
-            raise NoValue
+def _known(node: Expr, point: Point) -> int | None:
+    """Return the value of a variable, of a constant, or of what has been evaluated."""
+    if isinstance(node, Var):
+        return point[node]
+    if isinstance(node, Const):
+        return int(node.value)
+    found = point.known.get(id(node))
+    return None if found is None else found[1]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
 from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm import arithmetic, memory, tails
@@ -306,37 +306,51 @@ class _Function:
 
     def _expr(self, root: Node, done: dict[int, str]) -> str:
         """Emit an expression bottom-up; a node that occurs twice is computed once."""
-        stack: list[tuple[Node, list[Node] | None]] = [(root, None)]
+        stack: list[Any] = [root]  # None: the node below is next, of the operands below it
         while stack:
-            node, needs = stack.pop()
-            if id(node) in done:
+            node = stack.pop()
+            if node is None:
+                node, needs = stack.pop(), stack.pop()
+                args = [done[id(need)] for need in needs]
+            elif id(node) in done:
                 continue
-            if needs is None:
-                needs = [] if isinstance(node, IfThenElse) else self._operands(node)
-                if needs:
-                    stack.append((node, needs))
-                    stack.extend([(child, None) for child in reversed(needs)])
-                    continue
-            done[id(node)] = self._node(node, [done[id(need)] for need in needs], done)
+            elif isinstance(node, Var):
+                done[id(node)] = self.values[node]
+                continue
+            elif isinstance(node, Const):
+                done[id(node)] = constant(node.value, node.dtype)
+                continue
+            elif isinstance(node, IfThenElse):
+                done[id(node)] = self._lazy(node, done)
+                continue
+            else:
+                needs = self._operands(node)
+                stack += (needs, node, None)
+                stack += needs[::-1]
+                continue
+            done[id(node)] = self._node(node, args)
         return done[id(root)]
 
-    def _operands(self, node: Node) -> list[Node]:
+    def _operands(self, node: Node) -> Sequence[Node]:
         if isinstance(node, Load):
-            mask = [] if node.mask is None else [node.mask]
-            return [self._offset(node)[0], *mask]
-        return list(tails.long_tail(node) or children(node))
+            offset = self._offset(node)[0]
+            return (offset,) if node.mask is None else (offset, node.mask)
+        return tails.long_tail(node) or children(node)
 
-    def _node(self, node: Node, args: list[str], done: dict[int, str]) -> str:
+    def _node(self, node: Node, args: list[str]) -> str:
         w = self.w
         match node:
-            case Var():
-                return self.values[node]
-            case Const():
-                return constant(node.value, node.dtype)
-            case Cast():
-                return arithmetic.emit_cast(w, node, args[0])
             case Binary():
                 return arithmetic.emit_binary(w, node, args[0], args[1])
+            case Load():
+                place = Place(self.pointers[node.buffer], args[0], self._offset(node)[1])
+                if tails.is_shared(node):
+                    return tails.emit_shared(w, node, place, args[1])
+                return memory.emit_load(w, node, place, None if node.mask is None else args[1])
+            case Cast():
+                return arithmetic.emit_cast(w, node, args[0])
+            case Broadcast():
+                return w.broadcast(args[0], node.dtype)
             case Compare() if tails.long_tail(node) is not None:
                 return tails.emit_tail(w, node.dtype.lanes, args[0], args[1])
             case Compare():
@@ -345,17 +359,8 @@ class _Function:
                 return w.binary("xor", node.dtype, args[0], w.const(True, node.dtype))
             case Select():
                 return w.select(args[0], node.dtype, args[1], args[2])
-            case IfThenElse():
-                return self._lazy(node, done)
             case Call():
                 return emit_call(w, node, args)
-            case Load():
-                place = Place(self.pointers[node.buffer], args[0], self._offset(node)[1])
-                if tails.is_shared(node):
-                    return tails.emit_shared(w, node, place, args[1])
-                return memory.emit_load(w, node, place, None if node.mask is None else args[1])
-            case Broadcast():
-                return w.broadcast(args[0], node.dtype)
             case Ramp():
                 return self._ramp(node, args)
             case _:

@@ -17,7 +17,7 @@ from axisfold.dtypes import INT64
 from axisfold.errors import InternalError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Call, Const, Expr, IfThenElse, Load, Ramp, Var
+from axisfold.ir.expr import Call, Expr, IfThenElse, Load, Node, Ramp, Var
 from axisfold.ir.stmt import (
     Allocate,
     AllReduce,
@@ -33,7 +33,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import post_order, substitute
+from axisfold.ir.walk import children, post_order, substitute
 
 # Name of the function that shares rounds among threads (the runtime has it): i32 (ptr chunk,
 # ptr context, i64 rounds, i64 work of one round in about nanoseconds).  Kernels' names have a dot.
@@ -97,19 +97,16 @@ def _captured(root: Stmt) -> tuple[tuple[Buffer, ...], tuple[Var, ...]]:
     variables: dict[Var, None] = {}
     made: set[Buffer | Var] = set()
     for node in post_order(root):
-        match node:
-            case Var():
-                variables[node] = None
-            case Load() | Store():
-                buffers[node.buffer] = None
-            case Allocate():
-                made.add(node.buffer)
-                sizes = (n for extent in node.buffer.allocated_extents for n in post_order(extent))
-                variables.update((n, None) for n in sizes if isinstance(n, Var))
-            case For() | Let():
-                made.add(node.var)
-            case _:
-                pass
+        if isinstance(node, Var):
+            variables[node] = None
+        elif isinstance(node, (Load, Store)):
+            buffers[node.buffer] = None
+        elif isinstance(node, Allocate):
+            made.add(node.buffer)
+            sizes = (n for extent in node.buffer.allocated_extents for n in post_order(extent))
+            variables.update((n, None) for n in sizes if isinstance(n, Var))
+        elif isinstance(node, (For, Let)):
+            made.add(node.var)
     return tuple(b for b in buffers if b not in made), tuple(v for v in variables if v not in made)
 
 
@@ -181,15 +178,26 @@ def _operations(*roots: Expr | None) -> int:
     """Return how many loads, operations and calls expressions take; index arithmetic is free."""
     total = 0
     for root in roots:
-        for node in () if root is None else post_order(root):
-            if not isinstance(node, Expr):
+        seen: set[int] = set()
+        stack: list[Node] = [] if root is None else [root]
+        while stack:
+            node = stack.pop()
+            if not node.child_fields or id(node) in seen:
                 continue
-            is_free = isinstance(node, (Var, Const, Ramp)) or node.dtype.element == INT64
-            if isinstance(node, Load) or not is_free:
+            seen.add(id(node))
+            stack += children(node)
+            if isinstance(node, Expr) and _has_price(node):
                 size = node.dtype.lanes * node.dtype.itemsize
                 price = _CALL if isinstance(node, Call) else 1
                 total += price * max(1, size // _VECTOR_BYTES)
     return total
+
+
+def _has_price(node: Expr) -> bool:
+    if isinstance(node, Load):
+        return True
+    dtype = node.dtype
+    return not (isinstance(node, Ramp) or (dtype.kind == "int" and dtype.bits == INT64.bits))
 
 
 def context_type(outlined: Outlined) -> str:
