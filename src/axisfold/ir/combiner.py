@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from axisfold.ir.expr import Expr, Node, Var, separated
-from axisfold.ir.walk import substitute
+from axisfold.ir.walk import substitute_all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,4 +50,4 @@ class Combiner(Node):
     def merge(self, a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...]:
         """Return the merged state of two given ones."""
         mapping = dict(zip((*self.lhs, *self.rhs), (*a, *b), strict=True))
-        return tuple(substitute(e, mapping) for e in self.result)
+        return tuple(substitute_all(self.result, mapping))

@@ -62,7 +62,7 @@ def _count(held: object) -> int | None:
 
 def structural_equal(a: Node, b: Node) -> bool:
     """Return whether two nodes are the same tree."""
-    if structural_hash(a) != structural_hash(b):
+    if hash(a) != hash(b):
         return False
     stack = [(a, b)]
     same: set[tuple[int, int]] = set()
@@ -86,14 +86,14 @@ def structural_hash(root: Node) -> int:
             stack.pop()
             continue
         below = children(node)
-        missing = [child for child in below if not hasattr(child, "_hash")]
-        if missing:
-            stack.extend(missing)
+        try:
+            parts = [child._hash for child in below]  # type: ignore[attr-defined]
+        except AttributeError:
+            stack.extend([child for child in below if not hasattr(child, "_hash")])
             continue
         if isinstance(node, Var):
             value = object.__hash__(node)
         else:
-            parts = [child._hash for child in below]  # type: ignore[attr-defined]
             value = hash((type(node).__name__, _payload(node), *parts))
         object.__setattr__(node, "_hash", value)
         stack.pop()

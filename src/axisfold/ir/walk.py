@@ -33,13 +33,25 @@ def _getter(cls: type[Any]) -> Getter:
     if held <= _ONE:
         return _whole(names)
     if held <= _ONE | _OPTIONAL:
-        some: Callable[[Any], tuple[Node | None, ...]] = _whole(names)
-        return lambda node: tuple([child for child in some(node) if child is not None])
+        return _present(_whole(names))
     return _generic
 
 
 _ONE: Final = frozenset({"Expr", "Stmt"})
 _OPTIONAL: Final = frozenset({"Expr | None", "Stmt | None"})
+
+
+def _present(read: Callable[[Any], tuple[Any, ...]]) -> Getter:
+    """Return what reads fields, less those that hold nothing."""
+
+    def getter(node: Node) -> tuple[Node, ...]:
+        found = read(node)
+        for child in found:
+            if child is None:
+                return tuple([child for child in found if child is not None])
+        return found
+
+    return getter
 
 
 def _whole(names: tuple[str, ...]) -> Getter:
@@ -131,10 +143,10 @@ def rebuild(node: N, new_children: Sequence[Node]) -> N:
     return cast("N", _makers[cls](node, new_children))
 
 
-def post_order(root: Node) -> Iterator[Node]:
+def post_order(*roots: Node) -> Iterator[Node]:
     """Yield each distinct node object once, children before parents."""
     seen: set[int] = set()
-    stack: list[Node | None] = [root]  # None: the node below is next
+    stack: list[Node | None] = [*reversed(roots)]  # None: the node below is next
     while stack:
         node = stack.pop()
         if node is None:
@@ -171,8 +183,18 @@ def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
 
     The rule returns its argument to leave a node as it is.  A shared subtree is visited once.
     """
-    done: dict[int, Node] = {}
-    stack: list[Any] = [root]  # None: the node below is next, of the children below it
+    return rewrite_all((root,), rule)[0]
+
+
+def rewrite_all(
+    roots: Sequence[N], rule: Callable[[Node], Node], done: dict[int, Node] | None = None
+) -> list[N]:
+    """Rewrite several roots, which go on sharing what they share.
+
+    ``done`` keeps, by identity, what nodes have become, for roots to come; the caller keeps these.
+    """
+    done = {} if done is None else done
+    stack: list[Any] = [*reversed(roots)]  # None: the node below is next, of the children below it
     while stack:
         node = stack.pop()
         if node is None:
@@ -188,14 +210,19 @@ def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
             old = _getters[type(node)](node)
             stack += (old, node, None)
             stack += old[::-1]
-    return cast("N", done[id(root)])
+    return cast("list[N]", [done[id(root)] for root in roots])
 
 
 def substitute(root: N, mapping: Mapping[Var, Expr]) -> N:
     """Replace variables by expressions."""
+    return substitute_all((root,), mapping)[0]
+
+
+def substitute_all(roots: Sequence[N], mapping: Mapping[Var, Expr]) -> list[N]:
+    """Replace variables by expressions in several roots, which go on sharing what they share."""
     if not mapping:
-        return root
-    return rewrite(root, lambda n: mapping.get(n, n) if isinstance(n, Var) else n)
+        return list(roots)
+    return rewrite_all(roots, lambda n: mapping.get(n, n) if isinstance(n, Var) else n)
 
 
 def free_vars(root: Node) -> list[Var]:

@@ -12,7 +12,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Scope
 from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.stmt import Allocate, Attr, For, If, Stmt
-from axisfold.ir.walk import rewrite, substitute
+from axisfold.ir.walk import rewrite, rewrite_all, substitute
 from axisfold.lower.attachments import check_attachments
 from axisfold.lower.banks import padded_strides
 from axisfold.lower.inline import inlined
@@ -183,7 +183,7 @@ class LoopBuilder:
         values = self.bounds[stage].values if indices is None else indices
         axes = stage.repeated_axes
         if not axes:
-            return lambda expr: self.lowered(substitute(expr, values))
+            return self._resolver(values)
         inside: dict[Var, Expr] = {}
         places = dict(values)
         for axis in axes:
@@ -196,7 +196,32 @@ class LoopBuilder:
             is_whole = isinstance(node, TensorLoad) and not self._repeats(node.tensor)
             return substitute(node, inside) if is_whole else node
 
-        return lambda expr: self.lowered(substitute(rewrite(expr, rule), places))
+        resolver = self._resolver(places)
+        return lambda expr: resolver(rewrite(expr, rule))
+
+    def _resolver(self, values: Mapping[Var, Expr]) -> Resolve:
+        """Return what puts values in the place of variables, and reads of memory in that of te's.
+
+        Expressions that it is given go on sharing what they share.
+        """
+        known: dict[Var, Expr] = {}
+        done: dict[int, Node] = {}
+        seen: list[Expr] = []  # kept, and so are their identities
+
+        def rule(node: Node) -> Node:
+            if isinstance(node, TensorLoad):
+                return self.storage[node.tensor].load(node.indices)
+            if not isinstance(node, Var) or node not in values:
+                return node
+            if node not in known:
+                known[node] = self.lowered(values[node])
+            return known[node]
+
+        def resolve(expr: Expr) -> Expr:
+            seen.append(expr)
+            return rewrite_all((expr,), rule, done)[0]
+
+        return resolve
 
     def _repeats(self, tensor: Tensor) -> bool:
         """Return whether a tensor is a tile with memory, and values, beyond the edge."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from axisfold.ir import build
 from axisfold.ir.expr import Const, Expr, Var
 from axisfold.ir.stmt import If, Let, Stmt
-from axisfold.ir.walk import substitute
+from axisfold.ir.walk import substitute_all
 from axisfold.lower.storage import Storage
 from axisfold.tensor.reduce import Reduce
 
@@ -48,7 +48,7 @@ def update_statement(
     # Resolved before the state comes in: its offsets are in loop variables already.
     values = [resolve(e) for e in reduction.update(lhs)]
     state: dict[Var, Expr] = {v: t.load(indices) for v, t in zip(lhs, targets, strict=True)}
-    body = store_all(targets, indices, [substitute(e, state) for e in values])
+    body = store_all(targets, indices, substitute_all(values, state))
     return guarded_update(resolve(reduction.condition), body)
 
 

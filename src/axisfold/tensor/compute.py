@@ -12,7 +12,7 @@ from weakref import WeakSet
 from axisfold.errors import ExpressionError, ReducerError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import children, post_order, substitute, uses
+from axisfold.ir.walk import children, free_vars, post_order, substitute, uses, variables
 from axisfold.tensor.axis import Axis, AxisVar, make_axis
 from axisfold.tensor.edges import check_indices
 from axisfold.tensor.reduce import Reduce
@@ -183,7 +183,7 @@ def _axis_names(
 
 def _check_reductions(name: str, body: Sequence[Expr]) -> list[Reduce]:
     """Return the body's reductions: all of it or none, of one reducer, at the top level."""
-    nested = [n for root in body for child in children(root) for n in post_order(child)]
+    nested = post_order(*(child for root in body for child in children(root)))
     top = [e for e in body if isinstance(e, Reduce)]
     if any(isinstance(n, Reduce) for n in nested) or (top and len(top) != len(body)):
         raise ReducerError(
@@ -242,7 +242,9 @@ def _check_axes(op: ComputeOp) -> None:
         outer.add(axis.var)
     extents = (e for axis in (*op.axis, *op.reduce_axis) for e in (axis.min, axis.extent))
     for root in (*op.body, *extents):
-        for node in post_order(root):
+        if not any(isinstance(v, AxisVar) and v not in own for v in variables(root)):
+            continue
+        for node in free_vars(root):
             if isinstance(node, AxisVar) and node not in own:
                 raise ExpressionError(
                     f"axis {node.name!r} is used in compute {op.name!r} "

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from axisfold.dtypes import DType
@@ -12,7 +12,7 @@ from axisfold.errors import ExpressionError, ReducerError
 from axisfold.ir import build
 from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Node, Var, separated
-from axisfold.ir.walk import substitute
+from axisfold.ir.walk import substitute, substitute_all
 from axisfold.tensor.axis import Axis
 
 
@@ -58,11 +58,12 @@ class Reduce(Expr):
         if not self.absorb:
             return self.combiner.merge(state, self.source)
         mapping = dict(zip(self.combiner.lhs, state, strict=True))
-        return tuple(substitute(e, mapping) for e in self.absorb)
+        return tuple(substitute_all(self.absorb, mapping))
 
     def is_sibling(self, other: Reduce) -> bool:
         """Whether ``other`` is the same reduction, up to the component."""
-        return replace(self, value_index=0) == replace(other, value_index=0)
+        names = (f.name for f in fields(self) if f.init and f.name != "value_index")
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def with_axes(self, axes: tuple[Axis, ...]) -> Reduce:
         """Return the same reduction over other axes of the same number."""

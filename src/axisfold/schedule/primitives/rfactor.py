@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from axisfold.analysis.bounds import Bounds, Domain
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import substitute, uses
+from axisfold.ir.walk import substitute, substitute_all, uses
 from axisfold.schedule.checks import check_nothing_attached, leaf_position
 from axisfold.schedule.relations import axis_values, leaf_domains, split_guards
 from axisfold.schedule.stage import Stage
@@ -165,9 +166,7 @@ class _Partial:
         if not folded:
             zero, one = build.const(0, axis.extent.dtype), build.const(1, axis.extent.dtype)
             folded = [make_axis(f"{axis.name}.one", zero, one, "reduce")]
-        bodies = [
-            self._moved(item, tuple(folded), guards) for item in op.body if isinstance(item, Reduce)
-        ]
+        bodies = self._moved([*_reductions(op)], tuple(folded), guards)
         return make_compute(f"{op.name}.rf", tuple(data), bodies)
 
     def _copy(self, axis: Axis, kind: AxisKind) -> Axis:
@@ -204,11 +203,16 @@ class _Partial:
         guards = split_guards(relations, extents, values, Bounds(env))
         return parts, [condition for _, condition in guards]
 
-    def _moved(self, item: Reduce, folded: tuple[Axis, ...], guards: list[Expr]) -> Reduce:
-        where = substitute(item.condition, self.renamed)
-        condition = build.all_of([*map(build.likely, guards), where])
-        body = substitute(replace(item, init=()), self.renamed)
-        return replace(body, axes=folded, condition=condition)
+    def _moved(
+        self, items: Sequence[Reduce], folded: tuple[Axis, ...], guards: list[Expr]
+    ) -> list[Reduce]:
+        bodies = substitute_all([replace(item, init=()) for item in items], self.renamed)
+        condition = build.all_of([*map(build.likely, guards), bodies[0].condition])
+        return [replace(body, axes=folded, condition=condition) for body in bodies]
+
+
+def _reductions(op: Operation) -> Iterator[Reduce]:
+    return (item for item in op.body if isinstance(item, Reduce))
 
 
 def _final(op: Operation, first: Reduce, partial: ComputeOp, axis: Axis, slot: int) -> ComputeOp:
