@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from axisfold.analysis.domains import Bounds, Domain, Interval
+from axisfold.analysis.domains import Bounds, Domain, Interval, environment
 from axisfold.analysis.intervals import NOTHING, constant_interval, form_range, measure
 from axisfold.analysis.linear import (
     Linear,
@@ -24,7 +24,9 @@ from axisfold.ir.build import cast, const, maximum, minimum
 from axisfold.ir.expr import Binary, Cast, Expr, IfThenElse, Select, Var
 from axisfold.ir.walk import uses
 
-__all__ = ["Bounds", "Domain", "Interval", "constant_interval", "symbolic_bounds"]
+__all__ = [
+    "Bounds", "Domain", "Interval", "constant_interval", "environment", "symbolic_bounds",
+]  # fmt: skip
 
 Ends = tuple[Expr, Expr]
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from axisfold.analysis.linear import Linear, Product, expanded
 from axisfold.ir.build import as_expr
@@ -46,8 +47,7 @@ class Domain:
     extent: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(NamedTuple):
     """What is known of an expression: its interval, and whether it holds loaded data.
 
     Arithmetic on indices is assumed not to overflow; arithmetic on data wraps.
@@ -176,6 +176,19 @@ class Bounds(Mapping[Var, Domain]):
                     self._floors[name] = max(low, self._floors.get(name, low))
         kind: int | float = 0 if var.is_size else -math.inf
         return max(kind, self._floors.get(var, kind))
+
+
+def environment(domains: Mapping[Var, Domain]) -> Bounds:
+    """Return the environment of some domains; the last ones asked for remember what they know."""
+    return _environment(tuple(domains.items()))
+
+
+@lru_cache(maxsize=64)
+def _environment(domains: tuple[tuple[Var, Domain], ...]) -> Bounds:
+    if not domains:
+        return Bounds()
+    *outer, (var, domain) = domains
+    return _environment(tuple(outer)).extended(var, domain.min, domain.extent)
 
 
 def _undivided(fact: Linear) -> Iterator[Linear]:

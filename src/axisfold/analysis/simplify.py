@@ -112,14 +112,16 @@ def _over_simple_parts(
 ) -> tuple[Expr, list[Expr]]:
     """Return a node over what its parts have become, and the parts that have yet to."""
     parts = _parts(node)
-    moving = [part for part in parts if not _is_settled(part)]
-    if not moving:
-        return node, moving
-    missing = [part for part in moving if id(part) not in memory]
-    if missing:
-        return node, missing
-    known = {id(part): memory[id(part)][1] for part in moving}
-    return _with_parts(node, parts, [known.get(id(part), part) for part in parts]), missing
+    simple: list[Expr] = []
+    missing: list[Expr] = []
+    for part in parts:
+        if not part.child_fields or hasattr(part, "_is_simple"):  # settled
+            simple.append(part)
+        elif (known := memory.get(id(part))) is not None:
+            simple.append(known[1])
+        else:
+            missing.append(part)
+    return (node if missing else _with_parts(node, parts, simple)), missing
 
 
 def _is_settled(node: Expr) -> bool:

@@ -32,8 +32,10 @@ def _getter(cls: type[Any]) -> Getter:
         return lambda _: ()
     if held <= _ONE:
         return _whole(names)
-    if held <= _ONE | _OPTIONAL:
-        return _present(_whole(names))
+    kinds = {f.name: str(f.type) for f in fields(cls)}
+    optional = [n for n, name in enumerate(names) if kinds[name] in _OPTIONAL]
+    if held <= _ONE | _OPTIONAL and len(optional) == 1:
+        return _present(_whole(names), optional[0])
     return _generic
 
 
@@ -41,15 +43,12 @@ _ONE: Final = frozenset({"Expr", "Stmt"})
 _OPTIONAL: Final = frozenset({"Expr | None", "Stmt | None"})
 
 
-def _present(read: Callable[[Any], tuple[Any, ...]]) -> Getter:
-    """Return what reads fields, less those that hold nothing."""
+def _present(read: Callable[[Any], tuple[Any, ...]], at: int) -> Getter:
+    """Return what reads fields of which one may hold nothing."""
 
     def getter(node: Node) -> tuple[Node, ...]:
         found = read(node)
-        for child in found:
-            if child is None:
-                return tuple([child for child in found if child is not None])
-        return found
+        return found if found[at] is not None else found[:at] + found[at + 1 :]
 
     return getter
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from axisfold.analysis.affine import linear_form
-from axisfold.analysis.bounds import Bounds
+from axisfold.analysis.bounds import environment
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import post_order, substitute
-from axisfold.lower.regions import Region, StageBounds, enclosing_domains, loop_domains
+from axisfold.lower.regions import Region, StageBounds, enclosing_domains
 from axisfold.schedule.primitives.compute_at import consumers
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -83,7 +83,7 @@ def _lane_steps(
     stage: Stage, reader: Stage, bounds: Mapping[Stage, StageBounds]
 ) -> Iterator[list[int]]:
     """Yield by how much each index of a read moves from lane to lane."""
-    domains = {**enclosing_domains(reader, bounds), **loop_domains(reader, bounds[reader])}
+    domains = {**enclosing_domains(reader, bounds), **bounds[reader].loops}
     lane = _lane(reader)
     if lane is None or lane not in domains:
         return
@@ -91,7 +91,7 @@ def _lane_steps(
     for node in (n for e in reader.op.body for n in post_order(e)):
         if isinstance(node, TensorLoad) and id(node.tensor) in tensors:
             places = [substitute(i, bounds[reader].values) for i in node.indices]
-            forms = [linear_form(place, [lane], Bounds(domains)) for place in places]
+            forms = [linear_form(place, [lane], environment(domains)) for place in places]
             yield [build.as_int(f[0][lane]) or 0 if f else 0 for f in forms]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from axisfold.analysis.bounds import Bounds, constant_interval
+from axisfold.analysis.bounds import constant_interval, environment
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Scope
@@ -26,7 +26,6 @@ from axisfold.lower.regions import (
     infer_bounds,
     is_launched,
     is_loop,
-    loop_domains,
     scope_of,
     sharers,
 )
@@ -126,7 +125,7 @@ class LoopBuilder:
             return region
         if scope == "local":
             region = own_part(stage, region)
-        env = Bounds(enclosing_domains(stage, self.bounds))
+        env = environment(enclosing_domains(stage, self.bounds))
         most = [constant_interval(extent, env).high for _, extent in region]
         return tuple(
             (low, build.const(max(int(high), 0), extent.dtype) if math.isfinite(high) else extent)
@@ -250,8 +249,7 @@ class Nest:
         self.leaves = list(stage.leaf_axes)
         self.resolve = builder.resolve(stage)
         self.around = enclosing_domains(stage, builder.bounds)
-        loops = loop_domains(stage, self.bounds)
-        env = Bounds({**self.around, **loops})
+        env = environment({**self.around, **self.bounds.loops})
         self.guards = stage_guards(stage, self.bounds, self.bounds.offsets, self.bounds.values, env)
         self.last_block = LastBlock(self) if builder.finished_by(stage) else None
         # What holds for the start of a reduction as for its updates.
@@ -276,7 +274,7 @@ class Nest:
             return []
         own = {thread.var for thread in self.stage.bindings.values()}
         idle = [v for v in self.around if v in sharers(self.stage) - own]
-        env = Bounds(self.around)
+        env = environment(self.around)
         return [v.equal(0) for v in idle if not can_prove(v.equal(0), env)]
 
     def build(self) -> Stmt:
@@ -363,7 +361,8 @@ class Nest:
         if var not in self.around:
             return For(var, build.const(0, var.dtype), extent, "bound", body, thread=thread.tag)
         enough = var < extent
-        return body if can_prove(enough, Bounds(self.around)) else If(build.likely(enough), body)
+        is_proved = can_prove(enough, environment(self.around))
+        return body if is_proved else If(build.likely(enough), body)
 
     def is_data_guard(self, guard: Expr) -> bool:
         """Return whether a guard reads no loop from the first reduce loop on."""

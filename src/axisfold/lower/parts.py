@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from axisfold.analysis.bounds import Bounds, Domain, symbolic_bounds
+from axisfold.analysis.bounds import Bounds, Domain, environment, symbolic_bounds
 from axisfold.analysis.simplify import can_prove
 from axisfold.errors import ScheduleError, UnsupportedError
 from axisfold.ir import build
@@ -15,7 +15,6 @@ from axisfold.lower.regions import (
     Region,
     StageBounds,
     enclosing_domains,
-    loop_domains,
     scope_of,
 )
 from axisfold.schedule.primitives.compute_at import consumers
@@ -35,14 +34,14 @@ def read_beyond(
 
     The part is what the producer computes for the same values of the hardware indices ``shared``.
     """
-    around, own = enclosing_domains(producer, bounds), loop_domains(producer, bounds[producer])
-    env = Bounds({**around, **own})
+    around, own = enclosing_domains(producer, bounds), bounds[producer].loops
+    env = environment({**around, **own})
     inner = set(own) - set(shared)
     made = [_ends(bounds[producer].values[axis.var], env, inner, axis) for axis in producer.op.axis]
     tensors = {id(t) for t in (*producer.op.outputs, *producer.origin_op.outputs)}
     for consumer in consumers(schedule, producer):
         outside = enclosing_domains(consumer, bounds)
-        reading = {**outside, **loop_domains(consumer, bounds[consumer])}
+        reading = {**outside, **bounds[consumer].loops}
         over = set(reading) - set(shared) - set(around)
         idle = next((v for v in shared if not _runs_within(reading, own, v)), None)
         if idle is not None:
@@ -53,9 +52,9 @@ def read_beyond(
                 continue
             for index, (low, high), axis in zip(node.indices, made, producer.op.axis, strict=True):
                 place = substitute(index, bounds[consumer].values)
-                least, most = _ends(place, Bounds(reading), over, axis)
+                least, most = _ends(place, environment(reading), over, axis)
                 last = build.minimum(most, axis.extent - 1)
-                both = Bounds({**around, **own, **reading})
+                both = environment({**around, **own, **reading})
                 inside = can_prove(least >= low, both) and (
                     can_prove(most <= high, both) or can_prove(last <= high, both)
                 )

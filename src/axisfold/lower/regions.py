@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from axisfold.analysis.bounds import Bounds, Domain, symbolic_bounds
+from axisfold.analysis.bounds import Bounds, Domain, environment, symbolic_bounds
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.errors import UnsupportedError
 from axisfold.ir import build
@@ -37,12 +37,15 @@ class StageBounds:
         Value of every axis counted from the start of its region, in the leaves' variables.
     values
         Index that each variable of the operation stands for.
+    loops
+        Domain of each loop, outermost first.
     """
 
     region: Region
     extents: Mapping[Axis, Expr]
     offsets: Mapping[Axis, Expr]
     values: Mapping[Var, Expr]
+    loops: Mapping[Var, Domain]
 
 
 def infer_bounds(schedule: Schedule) -> dict[Stage, StageBounds]:
@@ -79,7 +82,7 @@ def _stage_bounds(stage: Stage, region: Region) -> StageBounds:
             data.update(_resolve(stage, {axis: roots[axis]}, {axis: mins[axis]}))
     extents = leaf_domains(roots, stage.relations)
     offsets = axis_values(stage.relations, extents, _leaf_values(stage, extents))
-    return StageBounds(region, extents, offsets, data)
+    return StageBounds(region, extents, offsets, data, _loop_domains(stage, extents))
 
 
 def _leaf_values(stage: Stage, extents: Mapping[Axis, Expr]) -> dict[Axis, Expr]:
@@ -120,14 +123,13 @@ class _Total(dict[Axis, Expr]):
         return axis.extent
 
 
-def loop_domains(stage: Stage, bounds: StageBounds) -> dict[Var, Domain]:
-    """Return the domain of every loop of a stage, outermost first."""
+def _loop_domains(stage: Stage, extents: Mapping[Axis, Expr]) -> dict[Var, Domain]:
     return {
         (var := stage.loop_var(leaf)): Domain(
-            build.const(0, var.dtype), build.cast(var.dtype, bounds.extents[leaf])
+            build.const(0, var.dtype), build.cast(var.dtype, extents[leaf])
         )
         for leaf in stage.leaf_axes
-        if is_loop(stage, leaf, bounds.extents)
+        if is_loop(stage, leaf, extents)
     }
 
 
@@ -136,13 +138,13 @@ def enclosing_domains(stage: Stage, bounds: Mapping[Stage, StageBounds]) -> dict
     if stage.last_block_of is not None:
         producer = stage.last_block_of
         blocks = {producer.loop_var(leaf) for leaf in grid_leaves(producer)}
-        own = loop_domains(producer, bounds[producer])
+        own = bounds[producer].loops
         return {var: domain for var, domain in own.items() if var in blocks}
     if stage.attachment is None:
         return {}
     parent, axis = stage.attachment.stage, stage.attachment.axis
     found = enclosing_domains(parent, bounds)
-    own = loop_domains(parent, bounds[parent])
+    own = bounds[parent].loops
     for leaf in parent.leaf_axes:
         var = parent.loop_var(leaf)
         if var in own:
@@ -232,7 +234,7 @@ def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds
     region: list[tuple[Expr, Expr]] | None = None
     for consumer in consumers(schedule, stage):
         own = bounds[consumer]
-        env = {**around, **enclosing_domains(consumer, bounds), **loop_domains(consumer, own)}
+        env = {**around, **enclosing_domains(consumer, bounds), **own.loops}
         over = set(env) - set(fixed)
         for load in _loads(consumer, tensors):
             indices = [substitute(i, own.values) for i in load.indices]
@@ -240,10 +242,10 @@ def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds
                 _touched(index, axis, env, over)
                 for index, axis in zip(indices, stage.op.axis, strict=True)
             ]
-            region = touched if region is None else _union(region, touched, Bounds(env))
+            region = touched if region is None else _union(region, touched, environment(env))
     if region is None:
         return tuple((axis.min, axis.extent) for axis in stage.op.axis)
-    return tuple((low, simplify(high - low + 1, Bounds(fixed))) for low, high in region)
+    return tuple((low, simplify(high - low + 1, environment(fixed))) for low, high in region)
 
 
 def _loads(consumer: Stage, tensors: set[int]) -> list[TensorLoad]:
@@ -262,10 +264,10 @@ def _touched(
 ) -> tuple[Expr, Expr]:
     """Return the least and the largest index; the ends of the axis where nothing else is known."""
     try:
-        low, high = symbolic_bounds(index, Bounds(env), over)
+        low, high = symbolic_bounds(index, environment(env), over)
     except UnsupportedError:
         low, high = axis.min, axis.min + axis.extent - 1
-    return simplify(low, Bounds(env)), simplify(high, Bounds(env))
+    return simplify(low, environment(env)), simplify(high, environment(env))
 
 
 def _union(

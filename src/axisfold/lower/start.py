@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.analysis.bounds import Domain, environment
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import For, Stmt
 from axisfold.lower.reduction import init_statement
-from axisfold.lower.regions import loop_domains
 from axisfold.lower.tails import guard_level, stage_guards
 from axisfold.schedule.relations import axis_values
 from axisfold.tensor.axis import Axis
@@ -97,16 +96,12 @@ class Start:
     def _guards(self) -> list[Expr]:
         # Not those of the update: inside a reduce loop without rounds everything is proved.
         nest = self.nest
-        own = {
-            v: d
-            for v, d in loop_domains(nest.stage, nest.bounds).items()
-            if nest.levels[v] < nest.first_reduce
-        }
+        own = {v: d for v, d in nest.bounds.loops.items() if nest.levels[v] < nest.first_reduce}
         inner = {
             value: Domain(build.const(0, value.dtype), nest.bounds.extents[axis])
             for axis in self.loops
             if isinstance(value := self.offsets[axis], Var)
         }
-        env = Bounds({**nest.around, **own, **inner})
+        env = environment({**nest.around, **own, **inner})
         found = stage_guards(nest.stage, nest.bounds, self.offsets, self.indices, env)
         return [*found, *nest.common_guards]

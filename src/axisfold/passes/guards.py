@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from axisfold.analysis.affine import linear_form
@@ -114,11 +115,17 @@ def _rising(condition: Expr, var: Var, bounds: Bounds) -> tuple[int, Expr] | Non
         return None
     if not uses(condition, frozenset({var})):
         return None
-    gap = linear_form(condition.b - condition.a, {var})
+    gap = _gap(condition, var)
     if gap is None:
         return None
     step = build.as_int(simplify(gap[0].get(var, build.const(0)), bounds))
     return None if step is None or step >= 0 else (-step, gap[1])
+
+
+@lru_cache(maxsize=256)
+def _gap(condition: Compare, var: Var) -> tuple[dict[Var, Expr], Expr] | None:
+    """Return rhs − lhs as a linear form; several loops ask the same of a guard."""
+    return linear_form(condition.b - condition.a, {var})
 
 
 def covers(stmt: Stmt, guards: set[Expr]) -> bool:

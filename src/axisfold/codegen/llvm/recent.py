@@ -10,12 +10,12 @@ Buffers do not overlap, so that only accesses of the same one matter.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from axisfold.ir.buffer import Buffer
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where an access goes: a pointer, a value, and a constant, in the buffer's unit.
 
     ``offset`` is that of the first lane where the lanes are contiguous.
@@ -26,8 +26,7 @@ class Place:
     constant: int
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """Neighbouring bytes that are read or written at once, as a value of an LLVM type."""
 
     place: Place

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.analysis.bounds import Domain, environment
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
@@ -124,7 +124,7 @@ class _Cache:
             {leaf: a.var for leaf, a in zip(self.leaves, axes, strict=True)},
         )
         renamed: dict[Var, Expr] = {a.var: values[a] for a in op.axis}
-        env = Bounds({a.var: Domain(a.min, a.extent) for a in axes})
+        env = environment({a.var: Domain(a.min, a.extent) for a in axes})
         guards = [c for _, c in split_guards(stage.relations, self.extents, values, env)]
         folded = tuple(self._reduce_axis(a, renamed) for a in op.reduce_axis)
         body = [self._moved(e, renamed, folded, guards) for e in op.body]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.analysis.bounds import Domain, environment
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
@@ -200,7 +200,7 @@ class _Partial:
         values = axis_values(relations, extents, loops)
         for root in self.touched:
             self.renamed[root.var] = values[root] + substitute(root.min, self.renamed)
-        guards = split_guards(relations, extents, values, Bounds(env))
+        guards = split_guards(relations, extents, values, environment(env))
         return parts, [condition for _, condition in guards]
 
     def _moved(
