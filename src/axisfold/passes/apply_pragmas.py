@@ -9,7 +9,7 @@ from typing import Final
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Load, Node
 from axisfold.ir.stmt import Attr, For, Kernel, Stmt, Store
-from axisfold.ir.walk import post_order, rewrite
+from axisfold.ir.walk import rewrite, statements
 from axisfold.passes.rewriter import StmtRewriter
 
 # What is left for the pass that makes launches, and for the one that cuts loops of a CPU.
@@ -35,7 +35,7 @@ class _Applier(StmtRewriter):
         super().__init__()
         self.inputs = frozenset(kernel.params) - frozenset(kernel.outputs)
         self.outputs = frozenset(kernel.outputs)
-        loops = (n for n in post_order(kernel.body) if isinstance(n, For))
+        loops = (n for n in statements(kernel.body) if isinstance(n, For))
         self.has_threads = any(loop.kind == "bound" for loop in loops)
         self.steps = 0
         self.is_explicit = True
@@ -93,4 +93,4 @@ def _stores(stmt: Stmt) -> int:
     if isinstance(stmt, For):
         rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else 1
         return (rounds or 1) * _stores(stmt.body)
-    return sum(isinstance(node, Store) for node in post_order(stmt))
+    return sum(isinstance(node, Store) for node in statements(stmt))

@@ -11,7 +11,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Binary, Compare, Expr, Load, Node, Var
 from axisfold.ir.stmt import Allocate, For, Let, Seq, Shuffle, Stmt, Store, Ticket
-from axisfold.ir.walk import children, post_order, rebuild, rewrite
+from axisfold.ir.walk import children, post_order, rebuild, rewrite, statements
 
 S = TypeVar("S", bound=Stmt)
 
@@ -20,7 +20,7 @@ def renamed_loops(stmt: S) -> S:
     """Return a copy whose loops and names have variables of their own."""
     fresh: dict[Var, Var] = {
         node.var: Var(node.var.name, node.var.dtype, node.var.is_size)
-        for node in post_order(stmt)
+        for node in statements(stmt)
         if isinstance(node, (For, Let))
     }
 
@@ -113,7 +113,7 @@ def fold_substitute(stmt: S, mapping: Mapping[Var, Expr]) -> S:
 def _rewritten(stmt: S, rule: Callable[[Node], Node]) -> S:
     """Rewrite a statement and the extents of what it allocates, which are no child nodes."""
     buffers: dict[Buffer, Buffer] = {}
-    for node in post_order(stmt):
+    for node in statements(stmt):
         if isinstance(node, Allocate):
             old = (*node.buffer.shape, *node.buffer.strides)
             new = tuple(rewrite(extent, rule) for extent in old)

@@ -80,11 +80,11 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
         zero = build.const(0, over.var.dtype)
         body = _moved(over.body, {p.buffer: p.buffer for p in held}, {over.var: zero})
         body = replace(over, kind="rolled", body=body)
-        body = Let(rest.var, first, _with_start(body, {over.var, *_loops(body)}))
+        body = Let(rest.var, first, _with_start(body, [over.var, *_loops(body)]))
         memory = {}
     elif is_single:
         body = replace(over, kind="rolled", body=_all_rolled(_moved(over.body, memory)))
-        body = Let(rest.var, first, _with_start(body, {over.var, *_loops(over.body)}))
+        body = Let(rest.var, first, _with_start(body, [over.var, *_loops(over.body)]))
     else:
         body = _by_registers(replace(rest, min=first, extent=few), over, held, memory, copies)
     if memory:
@@ -106,7 +106,7 @@ def _by_registers(
     """Return a loop over accumulators, each of which takes all rounds of a rest in registers."""
     own = {p.buffer: _like(p.buffer, (build.const(p.size, INT64),)) for p in held}
     inside = _moved(over.body, own, {over.var: build.const(0, over.var.dtype)})
-    loop = _with_start(replace(rest, body=inside), {rest.var, *_loops(inside)})
+    loop = _with_start(replace(rest, body=inside), [rest.var, *_loops(inside)])
     before = copies.place(memory, own, over.var)
     after = copies.place(memory, own, over.var, is_back=True)
     body = build.seq(before, loop, after)
@@ -162,8 +162,8 @@ def _size(buffer: Buffer) -> int:
     return size
 
 
-def _loops(body: Stmt) -> set[Var]:
-    return {n.var for n in statements(body) if isinstance(n, For)}
+def _loops(body: Stmt) -> list[Var]:
+    return [n.var for n in statements(body) if isinstance(n, For)]
 
 
 def _lanes(body: Stmt) -> int:
@@ -198,7 +198,7 @@ def _moved(
     return rewrite(body, rule)
 
 
-def _with_start(body: Stmt, inner: set[Var]) -> Stmt:
+def _with_start(body: Stmt, inner: Sequence[Var]) -> Stmt:
     """Name what is the same in all inner rounds of the number that a guard tests.
 
     Where memory is read at a multiple of that number, it is read at one of the name.
@@ -207,7 +207,7 @@ def _with_start(body: Stmt, inner: set[Var]) -> Stmt:
     bound = build.bare(guards[0]) if len(guards) == 1 else None
     if not isinstance(bound, Compare) or bound is guards[0]:
         return body
-    if bound.op != "lt" or uses(bound.b, inner):
+    if bound.op != "lt" or uses(bound.b, set(inner)):
         return body
     form = linear_form(bound.a, inner)
     if form is None:

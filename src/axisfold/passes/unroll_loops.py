@@ -7,7 +7,7 @@ from typing import Final
 
 from axisfold.ir import build
 from axisfold.ir.stmt import For, Kernel, Stmt, Store
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import statements
 from axisfold.passes.copying import written_out
 from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter
@@ -40,7 +40,7 @@ class _Unroller(StmtRewriter):
             serial = For(loop.var, loop.min, loop.extent, "serial", loop.body, loop.stop)
             return super().visit_for(serial)
         body = self.visit_inside(loop, loop.body)
-        stores = sum(isinstance(node, Store) for node in post_order(body))
+        stores = sum(isinstance(node, Store) for node in statements(body))
         if extent * stores > MAX_STORES:
             return For(loop.var, loop.min, loop.extent, "serial", body)
         return build.seq(*written_out(body, loop.var, (loop.min + n for n in range(extent))))

@@ -311,24 +311,19 @@ class _Function:
             node = stack.pop()
             if node is None:
                 node, needs = stack.pop(), stack.pop()
-                args = [done[id(need)] for need in needs]
+                done[id(node)] = self._node(node, [done[id(need)] for need in needs])
             elif id(node) in done:
                 continue
             elif isinstance(node, Var):
                 done[id(node)] = self.values[node]
-                continue
             elif isinstance(node, Const):
                 done[id(node)] = constant(node.value, node.dtype)
-                continue
             elif isinstance(node, IfThenElse):
                 done[id(node)] = self._lazy(node, done)
-                continue
             else:
                 needs = self._operands(node)
                 stack += (needs, node, None)
                 stack += needs[::-1]
-                continue
-            done[id(node)] = self._node(node, args)
         return done[id(root)]
 
     def _operands(self, node: Node) -> Sequence[Node]:

@@ -12,7 +12,7 @@ from axisfold.dtypes import INT64, DType
 from axisfold.ir import build
 from axisfold.ir.expr import Broadcast, Compare, Const, Expr, Load, Node, Ramp
 from axisfold.ir.stmt import For
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import statements
 
 
 def tail(node: Node | None) -> tuple[Expr, Expr] | None:
@@ -32,7 +32,7 @@ def long_tail(node: Node) -> tuple[Expr, Expr] | None:
 
 def is_rest(loop: For) -> bool:
     """Return whether a loop is the rest of another one, without longer loops in it."""
-    inner = (node for node in post_order(loop.body) if isinstance(node, For))
+    inner = (node for node in statements(loop.body) if isinstance(node, For))
     return loop.kind == "rolled" and all(isinstance(node.extent, Const) for node in inner)
 
 
