@@ -8,7 +8,7 @@ from te_support.kernels import buffer, index, kernel, loop, run
 from axisfold.codegen.llvm import emit_kernel
 from axisfold.dtypes import INT64
 from axisfold.ir import build
-from axisfold.ir.expr import Binary, Load, Ramp, Select, Var
+from axisfold.ir.expr import Binary, Call, Load, Ramp, Select, Var
 from axisfold.ir.stmt import Allocate, If, Let, Store
 
 SIZE, ROUNDS, LANES = 24, 5, 4
@@ -136,3 +136,30 @@ def test_other_accesses_of_the_same_memory(name):
     for n in range(ROUNDS):
         act(name, wanted, n)
     np.testing.assert_array_equal(ran(program), wanted)
+
+
+@pytest.mark.parametrize("name", ["exp", "exp_nonpositive", "log1p"])
+def test_many_calls_side_by_side_have_their_constants_without_a_table(name):
+    size, lanes = 16 * 8 * 3, 8
+    A, B = buffer("A", "float32", size), buffer("B", "float32", size)
+
+    def calls(count):
+        def body(i):
+            first = Binary("mul", i, index(count * lanes))
+            places = [
+                Ramp(Binary("add", first, index(n * lanes)), index(1), lanes) for n in range(count)
+            ]
+            loads = [Load(A, place) for place in places]
+            called = [Call(name, (value,), value.dtype) for value in loads]
+            return build.seq(*(Store(B, p, c) for p, c in zip(places, called, strict=True)))
+
+        return kernel([A, B], [B], loop(size // (count * lanes), body))
+
+    few, many = emit_kernel(calls(2)), emit_kernel(calls(16))
+    assert ("constants" in few, "constants" in many) == (True, False)
+    x = -np.random.default_rng(0).random(size, dtype="float32")
+    found = [np.zeros_like(x) for _ in range(2)]
+    for count, out in zip((2, 16), found, strict=True):
+        run(calls(count), x, out)
+    np.testing.assert_array_equal(*found)
+    assert np.isfinite(found[0]).all()

@@ -20,6 +20,8 @@ from axisfold.codegen.llvm.types import suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import DType
 
+# So many calls side by side leave no registers for states around them, and share their constants.
+_CROWD: Final = 16
 _COEFFICIENTS: Final = {32: FLOAT32_COEFFICIENTS, 64: FLOAT64_COEFFICIENTS}
 
 
@@ -30,10 +32,13 @@ def emit_elementary(w: Writer, name: str, dtype: DType, *values: str) -> str:
     """
     kind = value_type(dtype)
     function = f"axisfold.{name}.{suffix(dtype)}"
+    is_crowded = w.calls >= _CROWD and dtype.lanes > 1
+    if is_crowded:
+        function += ".crowded"
     if function not in w.declarations:
         inner = Writer(w.declarations)
         arguments = [inner.fresh("x") for _ in values]
-        lanes = Lanes(inner, dtype, f"{function}.constants")
+        lanes = Lanes(inner, dtype, "" if is_crowded else f"{function}.constants")
         result = ELEMENTARY[name](lanes, *arguments)
         if lanes.held:
             w.declarations[lanes.table] = lanes.table_text()

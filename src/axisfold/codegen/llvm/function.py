@@ -16,7 +16,7 @@ from typing import Any, assert_never
 from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm import arithmetic, memory, tails
 from axisfold.codegen.llvm.calls import emit_call
-from axisfold.codegen.llvm.held import Holding, held_places
+from axisfold.codegen.llvm.held import Holding, held_places, round_of
 from axisfold.codegen.llvm.outline import (
     PARALLEL,
     Outlined,
@@ -174,8 +174,8 @@ class _Function:
         low, extent = self.expr(loop.min), self.expr(loop.extent)
         end = w.let(f"add nsw i64 {low}, {extent}")
         head, body, after = w.label("loop"), w.label("body"), w.label("after")
-        holding = Holding(w, held_places(loop, self.own, self._offset, self.expr))
-        before = w.block
+        inside, before = round_of(loop), w.block
+        holding = Holding(w, held_places(inside, self.own, self._offset, self.expr))
         w.branch(head)
         w.start(head)
         counter, following = w.fresh(loop.var.name), w.fresh(f"{loop.var.name}.next")
@@ -186,7 +186,7 @@ class _Function:
         w.branch_if(more, body, after)
         w.start(body)
         self.values[loop.var] = w.opaque(counter) if loop.kind == "rolled" else counter
-        with w.scope(), w.cold(is_cold=tails.is_rest(loop)):
+        with w.scope(), w.within(is_cold=tails.is_rest(loop), calls=inside.calls):
             if loop.stop is not None:
                 inside = w.label("go")
                 w.branch_if(self.expr(loop.stop), after, inside)

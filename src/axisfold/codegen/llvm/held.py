@@ -8,13 +8,15 @@ loop does that folds the lanes of states in the end: then each round would store
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from axisfold.codegen.llvm import memory
+from axisfold.codegen.llvm.elementary import ELEMENTARY
 from axisfold.codegen.llvm.recent import Access, Place
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Expr, IfThenElse, Load, Var
+from axisfold.ir.expr import Call, Expr, IfThenElse, Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Let, Store
 from axisfold.ir.walk import post_order, uses
 
@@ -72,15 +74,62 @@ class Holding:
             memory.emit_rewrite(self._w, buffer, access, name)
 
 
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round of a loop has in it, which is one block; of others nothing is told.
+
+    Attributes
+    ----------
+    accesses
+        Reads and writes of memory that outlives it.
+    varies
+        Variables that are others in each round.
+    calls
+        How many elementary functions are called.
+    """
+
+    accesses: tuple[Load | Store, ...] = ()
+    varies: frozenset[Var] = frozenset()
+    calls: int = 0
+
+
+def round_of(loop: For) -> Round:
+    """Return what a round of a loop has in it."""
+    varies: set[Var] = {loop.var}
+    accesses: list[Load | Store] = []
+    own: set[Buffer] = set()
+    calls = 0
+    for node in post_order(loop.body):
+        match node:
+            case For() | If():
+                return Round()
+            case IfThenElse() if node.dtype.lanes == 1:
+                return Round()
+            case Allocate() if not node.buffer.is_on_stack:
+                return Round()
+            case Allocate():
+                own.add(node.buffer)
+            case Let():
+                varies.add(node.var)
+            case Load() | Store():
+                accesses.append(node)
+            case Call():
+                calls += node.name in ELEMENTARY
+            case _:
+                pass
+    outer = tuple(a for a in accesses if a.buffer not in own)
+    return Round(outer, frozenset(varies), calls)
+
+
 def held_places(
-    loop: For, pointers: Mapping[Buffer, str], split: Split, emit: Callable[[Expr], str]
+    inside: Round, pointers: Mapping[Buffer, str], split: Split, emit: Callable[[Expr], str]
 ) -> list[tuple[Buffer, Access]]:
     """Return the places that the rounds of a loop write and that it may hold, if any.
 
     Parameters
     ----------
-    loop
-        Nothing is held where a round is of several blocks.
+    inside
+        What a round has in it.
     pointers
         The buffers that only this function knows, with their addresses.
     split
@@ -89,25 +138,11 @@ def held_places(
         Appends an index.
     """
     found: dict[Buffer, dict[Access, bool]] = {}
-    varies: set[Var] = {loop.var}
-    accesses: list[Load | Store] = []
-    for node in post_order(loop.body):
-        match node:
-            case For() | If() | Allocate():
-                return []
-            case IfThenElse() if node.dtype.lanes == 1:
-                return []
-            case Let():
-                varies.add(node.var)
-            case Load() | Store() if node.buffer in pointers:
-                accesses.append(node)
-            case _:
-                pass
     others: set[Buffer] = set()
-    for node in accesses:
-        if node.buffer in others:
+    for node in inside.accesses:
+        if node.buffer in others or node.buffer not in pointers:
             continue
-        varying = _place(node, split, varies)
+        varying = _place(node, split, inside.varies)
         if varying is None:
             others.add(node.buffer)
             continue
@@ -124,7 +159,7 @@ def held_places(
     ]
 
 
-def _place(node: Load | Store, split: Split, varies: set[Var]) -> tuple[Expr, int] | None:
+def _place(node: Load | Store, split: Split, varies: frozenset[Var]) -> tuple[Expr, int] | None:
     """Return the parts of an access's index; None unless it is the same place in each round."""
     is_masked = isinstance(node, Load) and node.mask is not None
     lanes = (node if isinstance(node, Load) else node.value).dtype.lanes

@@ -36,6 +36,8 @@ class Writer:
         Label of the block that lines go to.
     is_cold
         Whether lines run so rarely that functions stay calls.
+    calls
+        How many elementary functions the innermost loop calls in a round.
     declarations
         External functions used, as complete ``declare`` lines; a module's functions share them.
     chosen
@@ -51,6 +53,7 @@ class Writer:
         self.entry: list[str] = []
         self.block = "entry"
         self.is_cold = False
+        self.calls = 0
         self.declarations = {} if declarations is None else declarations
         self.chosen: set[str] = set()
         self.streams = False
@@ -73,13 +76,14 @@ class Writer:
                 del self._known[text]
 
     @contextmanager
-    def cold(self, *, is_cold: bool) -> Iterator[None]:
-        """What is appended inside runs rarely, if so."""
-        saved, self.is_cold = self.is_cold, self.is_cold or is_cold
+    def within(self, *, is_cold: bool, calls: int) -> Iterator[None]:
+        """What is appended inside is a loop's: it runs rarely, if so, and has so many calls."""
+        saved = self.is_cold, self.calls
+        self.is_cold, self.calls = self.is_cold or is_cold, calls
         try:
             yield
         finally:
-            self.is_cold = saved
+            self.is_cold, self.calls = saved
 
     @contextmanager
     def at_entry(self) -> Iterator[None]:
