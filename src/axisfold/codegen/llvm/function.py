@@ -174,8 +174,8 @@ class _Function:
         low, extent = self.expr(loop.min), self.expr(loop.extent)
         end = w.let(f"add nsw i64 {low}, {extent}")
         head, body, after = w.label("loop"), w.label("body"), w.label("after")
-        inside, before = round_of(loop), w.block
-        holding = Holding(w, held_places(inside, self.own, self._offset, self.expr))
+        own, before = round_of(loop), w.block
+        holding = Holding(w, held_places(own, self.own, self._offset, self.expr))
         w.branch(head)
         w.start(head)
         counter, following = w.fresh(loop.var.name), w.fresh(f"{loop.var.name}.next")
@@ -186,7 +186,7 @@ class _Function:
         w.branch_if(more, body, after)
         w.start(body)
         self.values[loop.var] = w.opaque(counter) if loop.kind == "rolled" else counter
-        with w.scope(), w.within(is_cold=tails.is_rest(loop), calls=inside.calls):
+        with w.scope(), w.within(is_cold=tails.is_rest(loop), calls=own.calls):
             if loop.stop is not None:
                 inside = w.label("go")
                 w.branch_if(self.expr(loop.stop), after, inside)
