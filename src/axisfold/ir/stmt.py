@@ -24,6 +24,8 @@ ShuffleMode = Literal["down", "xor", "index"]
 WARP = 32
 # Bytes of the shortest vector that a CPU writes past its caches ("stream"), and its alignment.
 STREAMED = 16
+# Key of the hint around a parallel loop: what a round of it costs, in nanoseconds or about.
+WORK = "work"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -39,6 +39,7 @@ from axisfold.ir.intrinsics import INTRINSICS, takes
 from axisfold.ir.printer import print_stmt
 from axisfold.ir.stmt import (
     WARP,
+    WORK,
     Allocate,
     AllReduce,
     Attr,
@@ -118,7 +119,8 @@ class _Verifier:
                 self.live.discard(stmt.buffer)
             case Attr():
                 self.expr(stmt.value, stmt)
-                self.require(self.level == "loops", f"hint {stmt.key} is left", stmt)
+                is_known = self.level == "loops" or stmt.key == WORK
+                self.require(is_known, f"hint {stmt.key} is left", stmt)
                 self.stmt(stmt.body)
             case AllReduce():
                 self.all_reduce(stmt)

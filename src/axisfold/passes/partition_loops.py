@@ -12,6 +12,7 @@ from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.expr import Compare, Expr, Node, Var
 from axisfold.ir.stmt import (
+    WORK,
     Allocate,
     AllReduce,
     Attr,
@@ -48,6 +49,7 @@ from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.roll_rest import rolled_rest
 from axisfold.passes.threads import has_meeting, is_block_tag
+from axisfold.passes.work import round_work
 
 # Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
 # Beyond this many copies compiling takes seconds, and beyond this many stores the program leaves
@@ -93,6 +95,8 @@ class _Partition(StmtRewriter):
         self.is_launched = False
         self.is_rest = False
         self.is_named = False
+        # After how many rounds nothing is left of loops that are cut.
+        self.rounds: dict[Var, Expr] = {}
 
     def visit(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Attr) and stmt.key == ANY_PLACE:
@@ -129,6 +133,12 @@ class _Partition(StmtRewriter):
         return replace(launch, body=If(simplify(block < first, inside), whole, rest))
 
     def visit_for(self, loop: For) -> Stmt:
+        cut = self._cut(loop)
+        if loop.kind != "parallel" or self.is_launched:
+            return cut
+        return Attr(loop.var, WORK, round_work(loop, self.rounds), cut)
+
+    def _cut(self, loop: For) -> Stmt:
         if loop.kind not in SPLIT or loop.var in self.rolled:
             return super().visit_for(loop)
         if self.is_rest:
@@ -143,6 +153,7 @@ class _Partition(StmtRewriter):
         if not edges or is_tested_once(loop, guards) or not self._may_copy(loop.body):
             return super().visit_for(loop)
         last, ending = self._last(loop, reaches)
+        self.rounds[loop.var] = last
         # Guards that hold as long as anything is left do not say where the rest begins.
         ends = {reaches[c].end for c in ending}
         held = {c for c, edge in edges.items() if edge in ends}

@@ -6,7 +6,8 @@ from __future__ import annotations
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.expr import Expr
-from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Stmt
+from axisfold.ir.stmt import WORK, Allocate, Attr, For, If, Kernel, Let, Stmt
+from axisfold.ir.walk import rebuild
 from axisfold.passes.copying import fold_substitute
 from axisfold.passes.rewriter import EMPTY, StmtRewriter, is_empty
 
@@ -21,6 +22,8 @@ class _Simplifier(StmtRewriter):
         return simplify(expr, self.bounds)
 
     def visit(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Attr) and stmt.key == WORK:  # an estimate is told once, as it is
+            return rebuild(stmt, [stmt.value, self.visit(stmt.body)])
         result = super().visit(stmt)
         return EMPTY if isinstance(result, (Allocate, Let)) and is_empty(result.body) else result
 

@@ -4,6 +4,7 @@
 import pytest
 
 from axisfold import te
+from axisfold.analysis.evaluate import evaluate
 from axisfold.build import Compiled, lower
 from axisfold.codegen.llvm import emit_kernel
 from axisfold.dtypes import FLOAT32, INT64
@@ -11,9 +12,9 @@ from axisfold.errors import ScheduleError, VerifyError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Load, Ramp, Var
-from axisfold.ir.stmt import Allocate, For, Kernel, Seq, Store
+from axisfold.ir.stmt import WORK, Allocate, Attr, For, Kernel, Seq, Store
 from axisfold.ir.verify import verify
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import free_vars, post_order
 from axisfold.passes.pipelines import device
 from axisfold.passes.serialize_nested import serialize_nested
 
@@ -167,9 +168,28 @@ def test_memory_stays_inside_a_parallel_loop():
     s[C].parallel(C.op.axis[0])
     s[T].compute_at(s[C], C.op.axis[0])
     kernel = device(lower(s, [A, C]))
-    assert isinstance(kernel.body, For)
-    assert kernel.body.kind == "parallel"
-    assert isinstance(kernel.body.body, Allocate)
+    assert isinstance(kernel.body, Attr)
+    shared = kernel.body.body
+    assert isinstance(shared, For)
+    assert shared.kind == "parallel"
+    assert isinstance(shared.body, Allocate)
+
+
+@pytest.mark.parametrize("reduced", [100, 3000])
+def test_the_work_of_a_round_counts_what_is_left_of_runs(reduced):
+    n, m = te.var("n"), te.var("m")
+    X = te.placeholder((n, m), "float32", name="X")
+    k = te.reduce_axis((0, m), name="k")
+    R = te.compute((n,), lambda i: te.sum(X[i, k], axis=k), name="R")
+    s = te.create_schedule(R.op)
+    s[R].parallel(R.op.axis[0])
+    s[R].split(R.op.reduce_axis[0], factor=4096)
+    kernel = device(lower(s, [X, R]))
+    (hint,) = (node for node in post_order(kernel.body) if isinstance(node, Attr))
+    assert hint.key == WORK
+    sizes = {v: {"n": 10, "m": reduced}[v.name] for v in free_vars(hint.value)}
+    found = evaluate(hint.value, sizes)
+    assert reduced <= found <= 20 * reduced
 
 
 def test_memory_of_inner_loops_moves_to_the_head_of_the_body():

@@ -26,6 +26,7 @@ from axisfold.ir.expr import (
     Var,
 )
 from axisfold.ir.stmt import (
+    WORK,
     Allocate,
     AllReduce,
     Attr,
@@ -63,6 +64,8 @@ class _Scalarizer:
                 return build.seq(*(self.stmt(s) for s in stmt.body))
             case For() | If() | Allocate():
                 return rebuild(stmt, [self._part(c) for c in children(stmt)])
+            case Attr() if stmt.key == WORK:
+                return self.stmt(stmt.body)  # no threads share the rounds here
             case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel as an LLVM function: parameters, loops, branches and allocations.
 
-The function returns 0, or an error: 1 if memory could not be allocated, or what the threads of a
-parallel loop report.  Its parameters are one pointer for each buffer and then one i64 for each
-extent and stride
-(:func:`axisfold.codegen.signature.scalar_parameters`).
+It returns 0, or an error: 1 if memory could not be allocated, or what threads report.  Parameters
+are a pointer for each buffer, then an i64 for each of what ``scalar_parameters`` returns.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from axisfold.codegen.llvm.outline import (
     chunk_text,
     context_type,
     outline,
-    round_work,
 )
 from axisfold.codegen.llvm.recent import Place
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
@@ -49,6 +46,7 @@ from axisfold.ir.expr import (
     Var,
 )
 from axisfold.ir.stmt import (
+    WORK,
     Allocate,
     AllReduce,
     Attr,
@@ -101,10 +99,8 @@ class _Function:
 
     Parameters
     ----------
-    module
-        The kernel's module.
-    buffers, variables
-        The function's parameters.
+    module, buffers, variables
+        The kernel's module, and the function's parameters.
     """
 
     def __init__(
@@ -119,6 +115,7 @@ class _Function:
         self.heap: list[str] = []
         self.steps: dict[tuple[Var, int], str] = {}
         self.shared = frozenset(buffers)
+        self.work = "0"
         self.offsets: dict[int, tuple[Node, tuple[Expr, int]]] = {}
 
     def text(self, head: str, body: Stmt) -> str:
@@ -155,6 +152,9 @@ class _Function:
                 self.allocate(stmt)
             case Let():
                 self.values[stmt.var] = self.expr(stmt.value)
+                self.stmt(stmt.body)
+            case Attr() if stmt.key == WORK:
+                self.work = self.expr(stmt.value)
                 self.stmt(stmt.body)
             case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Ticket():
                 raise InternalError(f"{type(stmt).__name__} is no statement of a CPU program")
@@ -206,17 +206,16 @@ class _Function:
         chunk, rounds = self.module.name_loop()
         variables = (*outlined.variables, outlined.begin, outlined.end)
         inside = _Function(self.module, outlined.buffers, variables)
-        head = f'define internal i32 @"{rounds}"'
-        self.module.functions.append(inside.text(head, outlined.rounds))
-        self.module.functions.append(chunk_text(outlined, chunk, rounds))
+        text = inside.text(f'define internal i32 @"{rounds}"', outlined.rounds)
+        self.module.functions += [text, chunk_text(outlined, chunk, rounds)]
         context = self._context(outlined)
-        extent, work = self.expr(outlined.extent), self.expr(round_work(loop))
+        extent = self.expr(outlined.extent)
         if loop.stop is not None:
             end = arithmetic.intrinsic(w, "smin", INT64, extent, "0")
             self._run(w.let(f'call i32 @"{chunk}"(ptr {context}, i64 -1, i64 {end})', "status"))
             extent = w.let(f"select i1 {self.expr(loop.stop)}, i64 0, i64 {extent}")
         w.declarations[PARALLEL] = f"declare i32 @{PARALLEL}(ptr, ptr, i64, i64)"
-        args = f'ptr @"{chunk}", ptr {context}, i64 {extent}, i64 {work}'
+        args = f'ptr @"{chunk}", ptr {context}, i64 {extent}, i64 {self.work}'
         self._run(w.let(f"call i32 @{PARALLEL}({args})", "status"))
 
     def _context(self, outlined: Outlined) -> str:
@@ -279,8 +278,7 @@ class _Function:
 
     def _leave_if(self, condition: str, status: str, name: str) -> None:
         """Give all memory back and return ``status`` where a condition holds."""
-        w = self.w
-        failed, go_on = w.label(name), w.label("fine")
+        w, failed, go_on = self.w, self.w.label(name), self.w.label("fine")
         w.branch_if(condition, failed, go_on)
         w.start(failed)
         for held in reversed(self.heap):
@@ -376,9 +374,10 @@ class _Function:
 
     def _steps(self, dtype: DType, stride: str) -> str:
         """Append the distances of lanes from the first one."""
-        kind = value_type(dtype.element)
-        lanes = "<" + ", ".join(f"{kind} {i}" for i in range(dtype.lanes)) + ">"
-        return self.w.binary("mul", dtype, self.w.broadcast(stride, dtype), lanes)
+        lanes = ", ".join(f"{value_type(dtype.element)} {i}" for i in range(dtype.lanes))
+        if stride == "1":
+            return f"<{lanes}>"
+        return self.w.binary("mul", dtype, self.w.broadcast(stride, dtype), f"<{lanes}>")
 
     def _lazy(self, node: IfThenElse, done: dict[int, str]) -> str:
         """Emit a choice whose other side is not evaluated (vectors: both, loads masked before)."""
@@ -387,7 +386,7 @@ class _Function:
         if node.dtype.lanes > 1:
             values = [self._expr(e, done) for e in (node.true_value, node.false_value)]
             return w.select(condition, node.dtype, values[0], values[1])
-        then, otherwise, after = w.label("yes"), w.label("no"), w.label("either")
+        then, otherwise, after = map(w.label, ("yes", "no", "either"))
         w.branch_if(condition, then, otherwise)
         incoming = []
         for label, value in ((then, node.true_value), (otherwise, node.false_value)):
