@@ -9,6 +9,8 @@ from fold_support.simulated import fold_in_sim
 import axisfold
 from axisfold import te
 from axisfold.api.catalog import CATALOG
+from axisfold.ir.stmt import For
+from axisfold.ir.walk import post_order
 from axisfold.plan import planner, rules_cuda, sizes_gpu
 from axisfold.plan.rules_cuda_columns import FEW_PARTS
 from axisfold.target import Target
@@ -113,6 +115,19 @@ def test_states_of_parts(name, stages, width, few):
     assert (plan.layout.gpu.parts <= FEW_PARTS) == few
     shared = [s for s in plan.schedule.stages if s.scope == "shared"]
     assert len(shared) == 1 + (stages if few else 1)
+
+
+@pytest.mark.parametrize(("name", "rule", "is_one"), [
+    ("var", "row_split", True), ("argmax", "row_split", True), ("sum", "row_split", False),
+    ("argmax", "row", False),
+])  # fmt: skip
+def test_warps_and_what_they_leave_have_one_text(name, rule, is_one):
+    """Where merges are long and each block combines once; values are those of other tests."""
+    shape, axis = CASES[rule]
+    check(name, elements(shape, "float32", name), axis, rule)
+    (plan,) = planner._plans.values()
+    loops = [n for n in post_order(plan.compiled.device.body) if isinstance(n, For)]
+    assert any(loop.var.name == "level" for loop in loops) == is_one
 
 
 TILED = {

@@ -26,12 +26,14 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import post_order
+from axisfold.ir.walk import post_order, statements
 from axisfold.passes.rewriter import StmtRewriter
 from axisfold.passes.teams import ONE, ZERO, State, Team, as_state, choose_style
 
-# Nodes of expressions.
-LONG_MERGE: Final = 5
+# Nodes of expressions that are long, where rows are combined, and where blocks share a row, so that
+# each of them combines once.
+LONG_MERGE: Final = 16
+LONG_SHARED_MERGE: Final = 5
 
 
 def expand_all_reduce(kernel: Kernel) -> Kernel:
@@ -73,7 +75,7 @@ class _Expander(StmtRewriter):
         super().__init__()
         self.launch: Launch | None = None
         self.workspace: list[tuple[Buffer, bool]] = []
-        self.is_repeated = False
+        self.is_repeated = self.is_shared = False
 
     def visit_for(self, loop: For) -> Stmt:
         outer, self.is_repeated = self.is_repeated, True
@@ -83,6 +85,7 @@ class _Expander(StmtRewriter):
 
     def visit_launch(self, launch: Launch) -> Stmt:
         self.launch, self.workspace = launch, []
+        self.is_shared = any(isinstance(n, Ticket) for n in statements(launch.body))
         result = super().visit_launch(launch)
         self.launch = None
         for buffer, zeroed in reversed(self.workspace):
@@ -116,7 +119,8 @@ class _Expander(StmtRewriter):
         team = Team(self.launch, reduce.threads)
         state = as_state(reduce)
         start = state.assign([_masked(reduce, n) for n in range(len(reduce.values))])
-        steps = [start, _Block(reduce, state, team, is_repeated=self.is_repeated).build()]
+        block = _Block(reduce, state, team, is_repeated=self.is_repeated, is_shared=self.is_shared)
+        steps = [start, block.build()]
         if team.cluster_size > 1:
             steps.append(_cluster(reduce, state, team))
         return build.seq(*steps)
@@ -204,14 +208,17 @@ def _allocated(buffers: Sequence[Buffer], body: Stmt) -> Stmt:
 class _Block:
     """The steps of one all-reduce within a block."""
 
-    def __init__(self, reduce: AllReduce, state: State, team: Team, *, is_repeated: bool) -> None:
+    def __init__(
+        self, reduce: AllReduce, state: State, team: Team, *, is_repeated: bool, is_shared: bool
+    ) -> None:
         self.reduce, self.state, self.team = reduce, state, team
         # In a loop, the staging memory may still be read for the round before.
         self.guard = [Barrier("block")] if is_repeated else []
         self.is_ordered = reduce.combiner.is_ordered
         # Code that merges states is said once where it is long: compiling takes longer than rounds.
         nodes = {id(n) for e in reduce.combiner.result for n in post_order(e)}
-        self.is_long = len(nodes) > LONG_MERGE
+        self.is_shared = is_shared
+        self.is_long = len(nodes) > (LONG_SHARED_MERGE if is_shared else LONG_MERGE)
 
     def build(self) -> Stmt:
         """Return the steps; the state of this thread is in the targets before and after."""
@@ -297,7 +304,7 @@ class _Block:
         width = 1 << (warps - 1).bit_length()
         # The lanes beyond the warps hold the identity, so that whole segments are combined; a
         # segment beyond the first combines nothing that is read.
-        if self.is_long and team.fills_warps:
+        if self.is_shared and self.is_long and team.fills_warps:
             steps = [self.levels(first, share)]
         else:
             steps = [*first, *share]

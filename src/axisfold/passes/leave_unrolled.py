@@ -9,7 +9,7 @@ from typing import Final
 from axisfold.ir import build
 from axisfold.ir.expr import Binary, Call, Node
 from axisfold.ir.stmt import For, Kernel, Stmt, Store
-from axisfold.ir.walk import post_order, statements
+from axisfold.ir.walk import post_order
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.unroll_loops import MAX_STORES
 
@@ -24,9 +24,8 @@ def leave_unrolled(kernel: Kernel) -> Kernel:
 
     The compiler of CUDA C++ writes loops out as told, so that the text says them once; the
     simulator takes them as any loop.  A loop that would make more than ``MAX_STORES`` stores
-    becomes serial too.  Serial loops of a few rounds, and of any number without loops inside, that
-    compiler writes out several times by itself: they are rolled where their bodies are long, as
-    those are that merge states by exponentials.
+    becomes serial too.  Serial loops of a few rounds, which that compiler writes out by itself,
+    are rolled where their bodies are long, as those are that merge states by exponentials.
     """
     return _Settler().run(kernel)
 
@@ -38,8 +37,7 @@ class _Settler(StmtRewriter):
             return result
         extent = build.as_int(result.extent)
         if result.kind == "serial":
-            is_plain = not any(isinstance(n, For) for n in statements(result.body))
-            is_rolled = (extent is not None or is_plain) and is_long(result.body)
+            is_rolled = extent is not None and is_long(result.body)
             return replace(result, kind="rolled") if is_rolled else result
         if extent is None or result.stop is not None or extent * _stores(result.body) > MAX_STORES:
             return replace(result, kind="serial")

@@ -29,8 +29,7 @@ def nest(kind, extent, terms, stop=None):
     [
         ("serial", 8, 2, "serial"),
         ("serial", 8, LONG_BODY, "rolled"),
-        ("serial", None, LONG_BODY, "rolled"),
-        ("serial", None, 2, "serial"),
+        ("serial", None, LONG_BODY, "serial"),
         ("unrolled", 8, 2, "unrolled"),
         ("unrolled", 8, LONG_BODY, "unrolled"),
         ("unrolled", MAX_STORES + 1, 1, "serial"),
@@ -57,12 +56,3 @@ def test_functions_and_quotients_are_long(called):
     program = kernel([x], [x], For(i, index(0), index(8), "serial", body))
     is_long = any(isinstance(n, Call) for n in post_order(body))
     assert leave_unrolled(program).body.kind == ("rolled" if is_long else "serial")
-
-
-def test_a_loop_around_others_is_left_to_the_compiler():
-    i, k, x = Var("i", INT64), Var("k", INT64), buffer("A", "float64", 99)
-    fill = Store(x, i * 8 + k, build.call("exp", Load(x, i)) / build.call("exp", Load(x, k)))
-    inner = For(k, index(0), index(8), "unrolled", fill)
-    n = Var("n", INT64, is_size=True)
-    program = kernel([x], [x], For(i, index(0), n, "serial", inner))
-    assert leave_unrolled(program) is program
