@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from axisfold.analysis.domains import Bounds, Domain, Interval, environment
@@ -20,12 +22,13 @@ from axisfold.analysis.linear import (
 from axisfold.analysis.prove import never_negative
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.errors import UnsupportedError
-from axisfold.ir.build import cast, const, maximum, minimum
+from axisfold.ir.build import as_int, cast, const, maximum, minimum
 from axisfold.ir.expr import Binary, Cast, Expr, IfThenElse, Select, Var
 from axisfold.ir.walk import uses
 
 __all__ = [
-    "Bounds", "Domain", "Interval", "constant_interval", "environment", "symbolic_bounds",
+    "Bounds", "Domain", "Interval", "constant_interval", "environment", "is_within",
+    "symbolic_bounds",
 ]  # fmt: skip
 
 Ends = tuple[Expr, Expr]
@@ -64,6 +67,13 @@ def symbolic_bounds(expr: Expr, env: Bounds | None, over: AbstractSet[Var]) -> t
         )
     low, high = _Ends(env, frozenset(over)).ends(simplify(expr, env))
     return simplify(low, env), simplify(high, env)
+
+
+def is_within(index: Expr, extents: Sequence[Expr], env: Bounds) -> bool:
+    """Return whether each lane of an index is a place of constant memory, by its range alone."""
+    size = math.prod(as_int(extent) or 0 for extent in extents)
+    found = constant_interval(index, env)
+    return found.low >= 0 and found.high < size
 
 
 class _Ends:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axisfold.analysis.affine import linear_form
+from axisfold.analysis.bounds import is_within
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -87,6 +88,8 @@ class _Unguard(StmtRewriter):
         """Return whether an index lies in private memory in every lane."""
         if buffer not in self.edges:
             return False
+        if is_within(index, buffer.allocated_extents, self.bounds):
+            return True
         size = build.const(1, index.dtype)
         for extent in buffer.allocated_extents:
             size = size * build.cast(index.dtype, extent)

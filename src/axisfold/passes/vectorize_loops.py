@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import operator
 
-from axisfold.analysis.bounds import Bounds
+from axisfold.analysis.bounds import Bounds, is_within
 from axisfold.analysis.simplify import can_prove
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -239,6 +239,8 @@ class _Lanes:
         return self.covered[key][1]
 
     def _covers(self, buffer: Buffer, index: Expr) -> bool:
+        if is_within(index, buffer.allocated_extents, self.bounds):
+            return True
         first, last = index, index
         if isinstance(index, Ramp):
             first = index.base
