@@ -40,7 +40,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, rebuild
+from axisfold.ir.walk import children, rebuild, uses
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -181,6 +181,9 @@ class _Lanes:
         while stack:
             node, is_ready = stack.pop()
             if id(node) in done:
+                continue
+            if mask is None and not uses(node, self.vectors.keys()):
+                done[id(node)] = node  # a scalar, and stays one
                 continue
             if isinstance(node, IfThenElse):
                 done[id(node)] = self.choice(node, mask)

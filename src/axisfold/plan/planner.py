@@ -77,10 +77,20 @@ class Plan:
         The rule that writes the schedule.
     target
         What it is for.
+    fold
+        What :func:`traced_key` tells of ``traced``, if that is known.
     """
 
-    def __init__(self, traced: Traced, layout: LayoutClass, rule: Rule, target: Target) -> None:
+    def __init__(
+        self,
+        traced: Traced,
+        layout: LayoutClass,
+        rule: Rule,
+        target: Target,
+        fold: Hashable = None,
+    ) -> None:
         self.traced, self.layout, self.rule, self.target = traced, layout, rule, target
+        self.fold = traced_key(traced) if fold is None else fold
 
     @cached_property
     def _written(self) -> Written:
@@ -144,7 +154,7 @@ class HostCode:
 
 def _key(plan: Plan) -> str | None:
     values = tuple(sorted(plan.rule.values.items()))
-    return plan_key(plan.target, traced_key(plan.traced), plan.layout, plan.rule.name, values)
+    return plan_key(plan.target, plan.fold, plan.layout, plan.rule.name, values)
 
 
 def _binary(plan: Plan) -> Binary:
@@ -232,11 +242,12 @@ def make_plan(
     """Write te and schedule by a rule, by default the target's first one that applies."""
     if target == HOST:
         target = replace(target, vector_bytes=host_vector_bytes())
+    fold = traced_key(traced)
     if rule is None:
         rules = rules_of(target, is_spread=traced.is_spread)
         rule = next(r for r in rules if r.applies(layout, traced))
-        rule = tuned_rule(rule, traced_key(traced), layout, target)
-    return Plan(traced, layout, rule, target)
+        rule = tuned_rule(rule, fold, layout, target)
+    return Plan(traced, layout, rule, target, fold)
 
 
 def rules_of(target: Target, *, is_spread: bool = False) -> tuple[Rule, ...]:
