@@ -185,8 +185,17 @@ def rewrite(root: N, rule: Callable[[Node], Node]) -> N:
     return rewrite_all((root,), rule)[0]
 
 
+def rewrite_statements(root: N, rule: Callable[[Node], Node]) -> N:
+    """Rewrite bottom-up as :func:`rewrite` does, but leave expressions as they are."""
+    return rewrite_all((root,), rule, leaves_expr=True)[0]
+
+
 def rewrite_all(
-    roots: Sequence[N], rule: Callable[[Node], Node], done: dict[int, Node] | None = None
+    roots: Sequence[N],
+    rule: Callable[[Node], Node],
+    done: dict[int, Node] | None = None,
+    *,
+    leaves_expr: bool = False,
 ) -> list[N]:
     """Rewrite several roots, which go on sharing what they share.
 
@@ -203,6 +212,8 @@ def rewrite_all(
             done[id(node)] = rule(node if same else _makers[type(node)](node, new))
         elif id(node) in done:
             continue
+        elif leaves_expr and isinstance(node, Expr):
+            done[id(node)] = node
         elif not node.child_fields:
             done[id(node)] = rule(node)
         else:

@@ -29,7 +29,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import rewrite, statements, uses
+from axisfold.ir.walk import rewrite, rewrite_statements, statements, uses
 from axisfold.passes.apply_pragmas import ANY_PLACE
 from axisfold.passes.copying import renamed_loops
 from axisfold.passes.guards import (
@@ -271,7 +271,7 @@ class _Partition(StmtRewriter):
             is_shared = not self.is_launched and node.kind == "unrolled" and counts(node, own)
             return node if is_shared else replace(node, kind="rolled")
 
-        return rewrite(body, rule)
+        return rewrite_statements(body, rule)
 
     def _may_copy(self, body: Stmt) -> bool:
         copies = 2 * self.copies
@@ -327,7 +327,7 @@ def _with_rolled(stmt: Stmt, variables: frozenset[Var]) -> Stmt:
         is_one = isinstance(node, For) and node.var in variables
         return replace(node, kind="rolled") if is_one else node  # type: ignore[type-var]
 
-    return rewrite(stmt, rule)
+    return rewrite_statements(stmt, rule)
 
 
 def _stores(stmt: Stmt) -> int:
@@ -344,7 +344,7 @@ def _stores(stmt: Stmt) -> int:
 
 def _in_part(stmt: Stmt, guards: set[Expr]) -> Stmt:
     """Return a rest in which these guards hold in a part of the lanes: plain conditions, masks."""
-    return rewrite(
+    return rewrite_statements(
         stmt,
         lambda n: (
             replace(n, condition=build.bare(n.condition))

@@ -15,7 +15,14 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Compare, Expr, Load, Node, Var
 from axisfold.ir.stmt import Allocate, For, If, Let, Stmt, Store
-from axisfold.ir.walk import post_order, rewrite, statements, substitute, uses
+from axisfold.ir.walk import (
+    post_order,
+    rewrite,
+    rewrite_statements,
+    statements,
+    substitute,
+    uses,
+)
 
 # Fewer accumulators than this are written out in a rest, as they are in the interior.
 FEWEST: Final = 4
@@ -181,7 +188,7 @@ def _all_rolled(body: Stmt) -> Stmt:
         is_short = isinstance(node, For) and node.kind == "unrolled"
         return replace(node, kind="rolled") if is_short else node  # type: ignore[type-var]
 
-    return rewrite(body, rule)
+    return rewrite_statements(body, rule)
 
 
 def _moved(
