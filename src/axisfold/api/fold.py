@@ -33,6 +33,7 @@ from axisfold.plan.sizes_cpu import (
     cpu_sizes,
     cpu_stores,
     cpu_width,
+    plain_outputs,
     spread_stores,
     stream_outputs,
     with_streams,
@@ -189,6 +190,8 @@ def _on_host(
     width, rest, stores = 0, None, ""
     if not traced.is_spread:
         width = cpu_width(problem, kind, steps)
+        if not width:
+            sizes = sizes[0], plain_outputs(problem, sizes[1])
         is_plain = not (width or traced.combiner.is_ordered or traced.tile_passes)
         streams = with_streams(problem) if kind == "reduced" and is_plain else None
         if streams is not None:

@@ -38,6 +38,8 @@ DEEP: Final = 2048
 DEEP_TILE: Final = 512
 # Fewer elements are folded before other threads have begun.
 WORTH_PARTS: Final = 1 << 21
+# The same of columns that do not fill a tile's vectors.
+WORTH_THIN_PARTS: Final = 1 << 19
 # Columns of a tile, and tiles that are enough for all threads.
 TILE: Final = 8192
 ENOUGH: Final = 16
@@ -48,7 +50,7 @@ THIN: Final = 64
 LARGE_RESULTS: Final = 1 << 24
 SMALLEST_PART: Final = 16
 # Elements from which on a short innermost axis, of up to THIN elements, is worth a kernel.
-LARGE: Final = 1 << 15
+LARGE: Final = 1 << 13
 
 
 def cpu_sizes(problem: Problem, kind: str, *, has_tiles: bool) -> tuple[str, str]:
@@ -81,6 +83,17 @@ def cpu_sizes(problem: Problem, kind: str, *, has_tiles: bool) -> tuple[str, str
     if last * inner.extent < WORTH_PARTS:
         return run, "many"
     return run, "one" if tiles == 1 and inner.extent < TILE else "few"
+
+
+def plain_outputs(problem: Problem, outputs: str) -> str:
+    """Return the class of outputs where no kernel knows how many columns there are.
+
+    Parts of few elements take longer than a tile of all of them.
+    """
+    if outputs != "thin":
+        return outputs
+    elements = problem.reduced[-1].extent * problem.kept[-1].extent
+    return "many" if elements < WORTH_THIN_PARTS else outputs
 
 
 def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
