@@ -10,7 +10,7 @@ from typing import Final
 from axisfold.analysis.affine import linear_form
 from axisfold.analysis.bounds import Bounds, constant_interval
 from axisfold.analysis.simplify import simplify
-from axisfold.dtypes import INT64, DType
+from axisfold.dtypes import DType
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Compare, Expr, Load, Node, Var
@@ -22,6 +22,7 @@ from axisfold.ir.walk import (
     statements,
     substitute,
     uses,
+    variables,
 )
 
 # Fewer accumulators than this are written out in a rest, as they are in the interior.
@@ -30,11 +31,15 @@ FEWEST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Private memory with a place of some elements for each round of a loop."""
+    """Private memory with a place of some elements for each round of a loop.
+
+    It is in registers unless other loops, further outside, say which part of a place is meant.
+    """
 
     buffer: Buffer
     size: int
     is_written: bool
+    is_in_registers: bool
 
 
 def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> Stmt | None:
@@ -48,13 +53,14 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
 
         if (0 < few) {
           B = A
-          for (v, 0, 8) { R = B[v]  for (k, first, few) { R = R + … }  B[v] = R }
+          for (v, 0, 8) { for (k, first, few) { B[v] = B[v] + … } }
           A = B
         }
 
-    So A still is registers, since all its indices are constants, R is, and each accumulator sees
-    its elements in the order of before.  What bounds the loops gets a name, of which passes and
-    compilers need not know more.
+    So A still is registers, since all its indices are constants, as a place of B is in its loop,
+    and each accumulator sees its elements in the order of before.  What has other indices in the
+    interior too is not copied.  What bounds the loops gets a name, of which passes and compilers
+    need not know more.
 
     Parameters
     ----------
@@ -63,7 +69,7 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
     bounds
         Domains of the loops around.
     is_single
-        Whether it has one round at most: then there is no loop of it, and no R.
+        Whether it has one round at most: then there is no loop of it.
     is_any
         Whether any accumulator may take an element: then the first one does, if there is one round,
         and nothing is copied.
@@ -80,8 +86,9 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
     if not held:
         return None
     first, few = (Var(name, rest.var.dtype) for name in ("first", "few"))
-    copies = _Copies(held, _lanes(over.body), over.var.dtype)
-    memory = {p.buffer: _like(p.buffer, p.buffer.shape) for p in held}
+    copied = [p for p in held if p.is_in_registers]
+    copies = _Copies(copied, _lanes(over.body), over.var.dtype)
+    memory = {p.buffer: _like(p.buffer) for p in copied}
     body: Stmt
     if is_single and is_any and all(p.is_written for p in held):
         zero = build.const(0, over.var.dtype)
@@ -93,7 +100,9 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
         body = replace(over, kind="rolled", body=_all_rolled(_moved(over.body, memory)))
         body = Let(rest.var, first, _with_start(body, [over.var, *_loops(over.body)]))
     else:
-        body = _by_registers(replace(rest, min=first, extent=few), over, held, memory, copies)
+        inside = _moved(over.body, memory)
+        body = replace(rest, min=first, extent=few, kind="serial", body=inside)
+        body = replace(over, kind="rolled", body=_with_start(body, [rest.var, *_loops(over.body)]))
     if memory:
         back = copies.whole(memory, count, is_back=True)
         body = build.seq(copies.whole(memory, count), body, back)
@@ -101,25 +110,6 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
         body = Allocate(buffer, body)
     body = If(build.const(0, few.dtype) < few, body)
     return Let(first, rest.min, Let(few, rest.extent, body))
-
-
-def _by_registers(
-    rest: For,
-    over: For,
-    held: Sequence[_Places],
-    memory: Mapping[Buffer, Buffer],
-    copies: _Copies,
-) -> Stmt:
-    """Return a loop over accumulators, each of which takes all rounds of a rest in registers."""
-    own = {p.buffer: _like(p.buffer, (build.const(p.size, INT64),)) for p in held}
-    inside = _moved(over.body, own, {over.var: build.const(0, over.var.dtype)})
-    loop = _with_start(replace(rest, body=inside), [rest.var, *_loops(inside)])
-    before = copies.place(memory, own, over.var)
-    after = copies.place(memory, own, over.var, is_back=True)
-    body = build.seq(before, loop, after)
-    for buffer in own.values():
-        body = Allocate(buffer, body)
-    return replace(over, kind="rolled", body=body)
 
 
 def _held(over: For, count: int, outer: Var, bounds: Bounds) -> list[_Places]:
@@ -149,7 +139,9 @@ def _held(over: For, count: int, outer: Var, bounds: Bounds) -> list[_Places]:
             return []
         if not all(_is_inside(n.index, over.var, outer, size, inside) for n in own):
             return []
-        found.append(_Places(buffer, size, is_written))
+        known = {over.var, *(n.var for n in nodes if isinstance(n, For))}
+        is_in_registers = all(variables(n.index) <= known for n in own)
+        found.append(_Places(buffer, size, is_written, is_in_registers))
     return found if any(p.is_written for p in found) else []
 
 
@@ -179,8 +171,8 @@ def _lanes(body: Stmt) -> int:
     return min((build.as_int(n.extent) or 1 for n in loops), default=1)
 
 
-def _like(buffer: Buffer, shape: tuple[Expr, ...]) -> Buffer:
-    return Buffer(f"{buffer.name}.rest", buffer.dtype, shape, scope="local")
+def _like(buffer: Buffer) -> Buffer:
+    return Buffer(f"{buffer.name}.rest", buffer.dtype, buffer.shape, scope="local")
 
 
 def _all_rolled(body: Stmt) -> Stmt:
@@ -280,38 +272,10 @@ class _Copies:
                 loops.append(self._copy(p.size, count, p.buffer, memory[p.buffer]))
         return build.seq(*loops)
 
-    def place(
-        self,
-        memory: Mapping[Buffer, Buffer],
-        own: Mapping[Buffer, Buffer],
-        over: Var,
-        *,
-        is_back: bool = False,
-    ) -> Stmt:
-        """Return a copy of one place of memory, or back."""
-        loops = []
-        for p in self.held:
-            there, here, first = memory[p.buffer], own[p.buffer], over * p.size
-            if is_back and p.is_written:
-                loops.append(self._copy(p.size, 1, here, there, to=first))
-            elif not is_back:
-                loops.append(self._copy(p.size, 1, there, here, at=first))
-        return build.seq(*loops)
-
-    def _copy(
-        self,
-        size: int,
-        count: int,
-        source: Buffer,
-        target: Buffer,
-        at: Expr | None = None,
-        to: Expr | None = None,
-    ) -> Stmt:
+    def _copy(self, size: int, count: int, source: Buffer, target: Buffer) -> Stmt:
         lanes = self.lanes if size % self.lanes == 0 else 1
         part, lane = Var("part", self.dtype), Var("lane", self.dtype)
-        index = part * lanes + lane
-        value = Load(source, index if at is None else at + index)
-        store = Store(target, index if to is None else to + index, value)
+        store = Store(target, part * lanes + lane, Load(source, part * lanes + lane))
         zero = build.const(0, self.dtype)
         vector = For(lane, zero, build.const(lanes, self.dtype), "vectorized", store)
         vectors = build.const(size * count // lanes, self.dtype)
