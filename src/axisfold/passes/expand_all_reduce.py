@@ -217,7 +217,6 @@ class _Block:
         self.is_ordered = reduce.combiner.is_ordered
         # Code that merges states is said once where it is long: compiling takes longer than rounds.
         nodes = {id(n) for e in reduce.combiner.result for n in post_order(e)}
-        self.is_shared = is_shared
         self.is_long = len(nodes) > (LONG_SHARED_MERGE if is_shared else LONG_MERGE)
 
     def build(self) -> Stmt:
@@ -300,27 +299,18 @@ class _Block:
             build.if_then_else(lane < warps, Load(s, team.group * warps + lane), nothing)
             for s, nothing in zip(staging, identity, strict=True)
         ]
-        share = [*self.guard, If(lane.equal(0), keep), Barrier("block"), self.state.assign(again)]
+        steps = [*first, *self.guard, If(lane.equal(0), keep), Barrier("block")]
+        steps.append(self.state.assign(again))
         width = 1 << (warps - 1).bit_length()
         # The lanes beyond the warps hold the identity, so that whole segments are combined; a
         # segment beyond the first combines nothing that is read.
-        if self.is_shared and self.is_long and team.fills_warps:
-            steps = [self.levels(first, share)]
-        else:
-            steps = [*first, *share]
-            steps += self.shuffles(width, lane) if team.fills_warps else self.first_lanes(warps)
+        steps += self.shuffles(width, lane) if team.fills_warps else self.first_lanes(warps)
         if self.reduce.broadcast and team.fills_warps:
             steps.append(self.spread(WARP))
         elif self.reduce.broadcast:  # the last warp may be too short to have combined all
             steps += [Barrier("block"), If(team.is_first, keep), Barrier("block")]
             steps.append(self.state.assign([Load(s, ZERO) for s in staging]))
         return _allocated(staging, self.with_other(steps))
-
-    def levels(self, combine: list[Stmt], share: list[Stmt]) -> Stmt:
-        """Combine the lanes of warps twice, what the warps have left between: one text for both."""
-        level, zero = Var("level", INT64), build.const(0, INT64)
-        body = build.seq(*combine, If(level.equal(0), build.seq(*share)))
-        return For(level, zero, build.const(2, INT64), "rolled", body)
 
     def partial_warps(self) -> list[Stmt]:
         """Combine warps of which the last is not full: lanes read from threads that exist."""
