@@ -30,10 +30,10 @@ def simplify_floordiv(node: Binary, env: Bounds) -> Expr:
         return const(found.low, node.dtype)
     if found.is_data:
         return node
-    form = divide(node.a, node.b, env)
+    form = divide(node.a, node.b, env, node)
     if len(form.terms) == 1 and not form.constant:
         ((key, scale),) = form.terms.items()
-        if scale == 1 and isinstance(key, Binary) and key == node:
+        if scale == 1 and (key is node or (isinstance(key, Binary) and key == node)):
             return node
     return rendered(form, node)
 
@@ -71,20 +71,24 @@ def simplify_shift(node: Binary, env: Bounds) -> Expr:
     return Binary("mul" if node.op == "shl" else "floordiv", node.a, power)
 
 
-def divide(a: Expr, b: Expr, env: Bounds) -> Linear:
-    """Return the normal form of ``a // b`` for index arithmetic ``a`` and ``b``."""
+def divide(a: Expr, b: Expr, env: Bounds, node: Binary | None = None) -> Linear:
+    """Return the normal form of ``a // b``, for which there is a ``node`` already if one is given.
+
+    The operands are index arithmetic.
+    """
     divisor = as_int(b)
     if divisor is None:
         return _symbolic_divide(a, b, env)
+    written = Binary("floordiv", a, b) if node is None else node
     if divisor > 0:
-        return _constant_divide(a, divisor, b, env)
-    return Linear(None, 0) if divisor == 0 else Linear({Binary("floordiv", a, b): 1})
+        return _constant_divide(written, divisor, env)
+    return Linear(None, 0) if divisor == 0 else Linear({written: 1})
 
 
-def _constant_divide(a: Expr, divisor: int, b: Expr, env: Bounds) -> Linear:
+def _constant_divide(node: Binary, divisor: int, env: Bounds) -> Linear:
+    a, b = node.a, node.b
     if divisor == 1:
         return linear(a)
-    written = b
     form = linear(a)
     whole, rest = _split(form, divisor, ())
     low, high = form_range(rest, env)
@@ -101,12 +105,13 @@ def _constant_divide(a: Expr, divisor: int, b: Expr, env: Bounds) -> Linear:
         b = const(divisor, b.dtype)
     dividend = a if common == 1 and _is_same(rest, form) else to_expr(rest, a.dtype)
     if dividend is None:
-        return Linear({Binary("floordiv", a, written): 1})
+        return Linear({node: 1})
     if isinstance(dividend, Binary) and dividend.op == "floordiv":
         inner = as_int(dividend.b)
         if inner is not None and inner > 0 and fits(inner * divisor, b.dtype):
             dividend, b = dividend.a, const(inner * divisor, b.dtype)
-    return whole.plus(Linear({Binary("floordiv", dividend, b): 1}))
+    is_same = dividend is node.a and b is node.b
+    return whole.plus(Linear({node if is_same else Binary("floordiv", dividend, b): 1}))
 
 
 def _symbolic_divide(a: Expr, b: Expr, env: Bounds) -> Linear:

@@ -9,7 +9,7 @@ from axisfold.analysis.domains import Bounds
 from axisfold.analysis.intervals import measure
 from axisfold.analysis.linear import Linear, is_index, linear, to_expr
 from axisfold.analysis.prove import never_negative
-from axisfold.analysis.refute import outcomes
+from axisfold.analysis.refute import is_false_somewhere, outcomes
 from axisfold.ir.build import FALSE, TRUE, binary, compare
 from axisfold.ir.expr import (
     Binary,
@@ -54,9 +54,11 @@ def decide(node: Compare, env: Bounds) -> bool | None:
         return known
     if not is_index(a.dtype):
         return None
-    seen = outcomes(node, env)
-    if len(seen) == 2:
-        return None
+    seen: set[bool] = set()
+    for outcome in outcomes(node.op, a, b, env):
+        seen.add(outcome)
+        if len(seen) == 2:
+            return None
     difference = linear(a).plus(linear(b), -1)
     return _by_proof(node.op, difference, env, seen)
 
@@ -68,10 +70,10 @@ def simplify_extremum(node: Binary, env: Bounds) -> Expr:
         return a
     if isinstance(a, Const) and isinstance(b, Const):
         return binary(node.op, a, b)
-    for x, y, kept in ((a, b, a), (b, a, b)):
-        is_less = Compare("le", x, y) if node.op == "min" else Compare("ge", x, y)
-        if decide_order(is_less, env):
-            return kept
+    op: CompareOp = "le" if node.op == "min" else "ge"
+    for x, y in ((a, b), (b, a)):
+        if decide_order(op, x, y, env):
+            return x
     if isinstance(a, Binary) and a.op == node.op:
         if isinstance(a.b, Const) and isinstance(b, Const):
             return Binary(node.op, a.a, binary(node.op, a.b, b))
@@ -82,16 +84,16 @@ def simplify_extremum(node: Binary, env: Bounds) -> Expr:
     return node
 
 
-def decide_order(node: Compare, env: Bounds) -> bool:
-    """Return whether ``le`` or ``ge`` is proved."""
-    x, y = measure(node.a, env), measure(node.b, env)
-    known = _by_ranges(node.op, x.low - y.high, x.high - y.low)
-    if known is not None or not (_is_exact(node.a, env) and _is_exact(node.b, env)):
+def decide_order(op: CompareOp, a: Expr, b: Expr, env: Bounds) -> bool:
+    """Return whether ``a op b`` is proved, for ``le`` or ``ge``."""
+    x, y = measure(a, env), measure(b, env)
+    known = _by_ranges(op, x.low - y.high, x.high - y.low)
+    if known is not None or not (_is_exact(a, env) and _is_exact(b, env)):
         return bool(known)
-    if False in outcomes(node, env):
+    if is_false_somewhere(op, a, b, env):
         return False
-    difference = linear(node.b).plus(linear(node.a), -1)
-    form = difference if node.op == "le" else difference.scaled(-1)
+    difference = linear(b).plus(linear(a), -1)
+    form = difference if op == "le" else difference.scaled(-1)
     return never_negative(form, env, is_tried=True)
 
 

@@ -7,12 +7,13 @@ a search for a proof that fails.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from axisfold.analysis.domains import Bounds, NoValue, Point
 from axisfold.analysis.linear import Linear, factors_of
 from axisfold.ir import build
-from axisfold.ir.expr import Binary, Cast, Compare, Const, Expr, Var
+from axisfold.ir.expr import Binary, Cast, CompareOp, Const, Expr, Var
 
 # Sizes at which forms are tried, and which loops stand at their last round, not the first: all,
 # none, or those of a variable number of rounds, where the rests of arrays are.
@@ -29,21 +30,22 @@ def is_refuted(form: Linear, env: Bounds) -> bool:
     return any(_is_negative_at(form, env, size, last) for size, last in _POINTS)
 
 
-def outcomes(node: Compare, env: Bounds) -> set[bool]:
-    """Return which of the two truth values a comparison of indices is found to have somewhere."""
-    found: set[bool] = set()
+def is_false_somewhere(op: CompareOp, a: Expr, b: Expr, env: Bounds) -> bool:
+    """Return whether a comparison of indices does not always hold; False when unsure."""
+    return any(not outcome for outcome in outcomes(op, a, b, env))
+
+
+def outcomes(op: CompareOp, a: Expr, b: Expr, env: Bounds) -> Iterator[bool]:
+    """Yield the truth of a comparison of indices for some values of the variables."""
     for size, last in _POINTS:
         point = _point(env, size, last)
         if point is None:
             continue
         try:
-            a, b = _value(node.a, point), _value(node.b, point)
+            x, y = _value(a, point), _value(b, point)
         except NoValue:
             continue
-        found.add(build.fold_comparison(node.op, a, b))
-        if len(found) == 2:
-            break
-    return found
+        yield build.fold_comparison(op, x, y)
 
 
 def _is_negative_at(form: Linear, env: Bounds, size: int, last: _Last) -> bool:
