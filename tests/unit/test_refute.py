@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.linear import expanded
 from axisfold.analysis.refute import is_refuted
+from axisfold.dtypes import INT32
 from axisfold.ir import build
-from axisfold.ir.expr import Expr, Var
+from axisfold.ir.buffer import Buffer
+from axisfold.ir.expr import Expr, Load, Var
 
 M = Var("m", is_size=True)
 OUTER, INNER = Var("k.outer"), Var("k.inner")
@@ -50,8 +52,15 @@ def test_what_holds_is_not() -> None:
 
 
 def test_what_is_no_arithmetic_is_left_to_proofs() -> None:
-    stride = Var("s")  # no size, and so of any sign
-    assert not is_refuted(expanded(stride - 7), _env(4))
+    place = Buffer("X", INT32, (M,))
+    assert not is_refuted(expanded(Load(place, OUTER) - 7), _env(4))
+
+
+def test_what_nothing_is_known_of_has_any_value() -> None:
+    start = Var("start")
+    assert is_refuted(expanded(start - 7), _env(4))
+    assert is_refuted(expanded(M - start - 1), _env(4))
+    assert not is_refuted(expanded(M - start), _env(4))
 
 
 @given(_forms(), st.sampled_from([1, 3, 16]))

@@ -66,7 +66,7 @@ class NoValue(Exception):
 class Point(dict[Var, int]):
     """Values of variables, and of expressions by their identity, which they keep.
 
-    Sizes that have no value of their own are all alike.
+    Sizes that have no value of their own are all alike; others of which nothing is known are 1.
     """
 
     def __init__(self, size: int) -> None:
@@ -75,9 +75,7 @@ class Point(dict[Var, int]):
         self.known: dict[int, tuple[Expr, int]] = {}
 
     def __missing__(self, var: Var) -> int:
-        if var.is_size:
-            return self.size
-        raise NoValue
+        return self.size if var.is_size else 1
 
 
 class Bounds(Mapping[Var, Domain]):
