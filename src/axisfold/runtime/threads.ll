@@ -44,6 +44,7 @@ declare i32 @pthread_attr_destroy(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
 declare i64 @pthread_self()
+declare i32 @sched_yield()
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @sigfillset(ptr)
 declare i32 @clock_gettime(i32, ptr)
@@ -348,7 +349,10 @@ choose:
   %is.new = icmp ne i64 %generation, %seen
   %is.job = icmp ne ptr %job, null
   %is.mine = and i1 %is.new, %is.job
-  br i1 %is.mine, label %run, label %wait
+  br i1 %is.mine, label %run, label %missed
+missed:
+  ; Who wakes up too late for a loop is awake for the next one.
+  br i1 %is.new, label %ran, label %wait
 wait:
   %waited = call i32 @pthread_cond_wait(ptr @work, ptr @mutex)
   br label %check
@@ -380,12 +384,15 @@ leave:
   ret ptr null
 }
 
-; Wait awake until a number is `value`, or (`until` is false) is not, but not for long.
+; Wait awake until a number is `value`, or (`until` is false) is not, but not for long.  Now and then
+; another thread may run: a worker often wakes up on the processor of its caller.
 define internal void @spin(ptr %number, i64 %value, i1 %until) nounwind {
 entry:
   %start = call i64 @now()
   br label %look
 look:
+  %turn = phi i64 [ 0, %entry ], [ %turn.next, %again ], [ 0, %give ]
+  %turn.next = add i64 %turn, 1
   %seen = load atomic i64, ptr %number monotonic, align 8
   %is.equal = icmp eq i64 %seen, %value
   %is.there = icmp eq i1 %is.equal, %until
@@ -395,7 +402,13 @@ more:
   %now = call i64 @now()
   %passed = sub i64 %now, %start
   %is.long = icmp uge i64 %passed, $spin_ns
-  br i1 %is.long, label %leave, label %look
+  br i1 %is.long, label %leave, label %again
+again:
+  %is.turn = icmp uge i64 %turn, $yield_turns
+  br i1 %is.turn, label %give, label %look
+give:
+  %given = call i32 @sched_yield()
+  br label %look
 leave:
   ret void
 }

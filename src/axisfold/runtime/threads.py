@@ -41,6 +41,8 @@ _POLL_NS: Final = 50_000_000
 _SPIN_NS: Final = 50_000
 # How often a thread asks for the mutex before it falls asleep: some microseconds.
 _LOCK_TRIES: Final = 200
+# Looks, of about 60 ns, between which a thread that waits awake lets others run.
+_YIELD_TURNS: Final = 16
 _STACK_BYTES: Final = 8 << 20
 
 NO_MEMORY: Final = 1
@@ -59,6 +61,7 @@ _CONSTANTS: Final = {
     "stack_bytes": _STACK_BYTES,
     "spin_ns": _SPIN_NS,
     "lock_tries": _LOCK_TRIES,
+    "yield_turns": _YIELD_TURNS,
     "declare_pause": f"declare void {_PAUSE}" if _PAUSE else "",
     "pause": f"call void {_PAUSE}" if _PAUSE else "",
     "sig_setmask": 3 if _IS_MAC else 2,
