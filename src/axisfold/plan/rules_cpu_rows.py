@@ -8,7 +8,6 @@ from typing import Any, Final
 from axisfold.ir import build
 from axisfold.plan.compose import NARROW_STREAMS, Graph
 from axisfold.plan.schedules_cpu import (
-    FEW_VECTORS,
     LONG_STREAMS,
     accumulators,
     calls,
@@ -282,13 +281,10 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
     run = state.op.reduce_axis[-1]
     passes = list(zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True))
     often = [p for p in traced.tile_passes if not p.is_seldom]
-    is_dear = any(map(calls, often))
     is_huge = graph.layout is not None and graph.layout.run == "huge"
     for tensors, part, tile_pass in reversed(passes):
         s[tensors[0]].compute_at(state, run)
         width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
-        if is_dear:
-            many = min(many, FEW_VECTORS)
         if calls(tile_pass) or tile_pass.is_seldom:
             many = 1  # the processor has several in flight, and registers hold their constants
         is_long = part is None and len(often) == 1
