@@ -22,7 +22,7 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.stmt import Allocate, For, If, Let, Seq, Store
+from axisfold.ir.stmt import Allocate, Attr, For, If, Let, Seq, Store
 
 COMPARE = {
     "lt": np.less,
@@ -207,6 +207,10 @@ class Interpreter:
             case Let():
                 self.values[stmt.var] = self.expr(stmt.value)
                 self.run(stmt.body)
+            case Attr():  # a hint
+                self.run(stmt.body)
+            case _:
+                raise NotImplementedError(type(stmt).__name__)
 
     def store(self, stmt):
         index, value = self.expr(stmt.index), self.expr(stmt.value)
