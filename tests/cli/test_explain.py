@@ -53,9 +53,11 @@ def test_refused(refused, args, message):
 
 def test_tunes(command, monkeypatch):
     from axisfold.api import tune
+    from axisfold.config import config
 
     monkeypatch.setattr(tune, "median_seconds", lambda repeats, *kernels: [1.0] * len(kernels))
-    out = command("tune", *SUM[1:], "--axis", "1", "--seconds", "0.2").out
+    monkeypatch.setattr(config, "cache_dir", None)
+    out = command("tune", *SUM[1:], "--axis", "1").out
     assert out.startswith("rule row: ")
     assert "winner: the defaults\n" in out
     assert "not kept" in out

@@ -96,7 +96,7 @@ class Tuning:
         else:
             lines.append("winner: the defaults")
         if not self.is_kept:
-            lines.append("not kept for other processes: there is no cache folder to write")
+            lines.append("not kept for other processes: no cache folder to write, or time ran out")
         return "\n".join(lines) + "\n"
 
 
