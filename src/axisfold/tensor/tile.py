@@ -64,7 +64,9 @@ def narrow_form(source: Expr) -> Expr | None:
     Sums of integers are exact, those of 16-bit floats are not.
     """
     value = source
-    while isinstance(value, Cast) and not (value.dtype.is_bool or value.value.dtype.is_float):
+    while isinstance(value, Cast) and (value is source or _keeps(value)):
+        if value.dtype.is_bool or value.value.dtype.is_float:
+            break
         value = value.value
     if isinstance(value, Cast) and value.dtype == FLOAT64 and value.value.dtype.is_half:
         return build.cast(FLOAT32, value.value)
@@ -74,6 +76,14 @@ def narrow_form(source: Expr) -> Expr | None:
         return build.cast(DType("uint", _truth_bits(value)), value)
     name = _NARROW.get(str(value.dtype))
     return None if name is None else build.cast(parse(name), value)
+
+
+def _keeps(cast: Cast) -> bool:
+    """Return whether a cast of a short integer or a truth value changes no value."""
+    given, wanted = cast.value.dtype, cast.dtype
+    if given.is_bool or not wanted.is_integer:
+        return given.is_bool or wanted.bits > max(given.bits, 16)
+    return wanted.bits > given.bits if wanted.kind == "int" else given.kind == "uint"
 
 
 def _truth_bits(truth: Expr) -> int:
