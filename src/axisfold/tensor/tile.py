@@ -83,7 +83,7 @@ def _keeps(cast: Cast) -> bool:
     given, wanted = cast.value.dtype, cast.dtype
     if given.is_bool or not wanted.is_integer:
         return given.is_bool or wanted.bits > max(given.bits, 16)
-    return wanted.bits > given.bits if wanted.kind == "int" else given.kind == "uint"
+    return wanted.bits > given.bits and (wanted.kind == "int" or given.kind == "uint")
 
 
 def _truth_bits(truth: Expr) -> int:

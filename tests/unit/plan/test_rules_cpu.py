@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import axisfold
+from axisfold import te
 from axisfold.api import launches
 from axisfold.ir import build
 from axisfold.ir.expr import Load
@@ -477,3 +478,20 @@ def test_rows_of_a_tile_are_asked_for_ahead(plans, rows, rule):
 def test_every_rule_is_tested():
     elsewhere = {"general", "row_of_passes"}  # ordered reducers; tests of sums of exponentials
     assert {r.name for r in rules_cpu.RULES} == {rule for *_, rule in CASES} | elsewhere
+
+
+@pytest.mark.parametrize(
+    ("given", "cast"), [("int8", "uint8"), ("int16", "int8"), ("uint16", "uint8")]
+)
+def test_sums_of_wrapped_elements_are_of_what_was_wrapped(given, cast):
+    x = np.arange(1 << 10).astype(given) - np.ones(1, given)
+
+    def lift(e):
+        return {"s": te.cast("int64", te.cast(cast, e))}
+
+    reducer = axisfold.Reducer(
+        name="wrapped", state={"s": "int64"}, identity={"s": 0}, lift=lift,
+        combine=lambda a, b: {"s": a.s + b.s}, finalize=lambda a: a.s,
+        tile=lambda t: {"s": t.sum(lambda e: lift(e)["s"])},
+    )  # fmt: skip
+    assert axisfold.fold(x, reducer) == x.astype(cast).astype("int64").sum()
