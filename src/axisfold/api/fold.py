@@ -30,6 +30,7 @@ from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import (
     FEW_ROWS,
     FLAT,
+    cpu_loads,
     cpu_sizes,
     cpu_stores,
     cpu_width,
@@ -203,7 +204,8 @@ def _on_host(
     elif traced.holding is not None and kind == "reduced" and sizes[0] == "row":
         stores = spread_stores(problem, max(r.dtype.itemsize for r in traced.results))
     ranks = len(problem.kept), len(problem.reduced)
-    return problem, rest, LayoutClass(*ranks, kind, steps, *sizes, None, width, stores)
+    loads = cpu_loads(problem, sizes)
+    return problem, rest, LayoutClass(*ranks, kind, steps, *sizes, None, width, stores, loads)
 
 
 def _part_step(target: Target, dtype: DType | Float8, step: Inner, is_result: bool) -> Inner:

@@ -72,6 +72,7 @@ def layout_text(layout: LayoutClass) -> str:
     facts += [f"runs: {layout.run}"] * bool(layout.run)
     facts += [f"results: {layout.outputs}"] * bool(layout.outputs)
     facts += [f"stores: {layout.stores}"] * bool(layout.stores)
+    facts += [f"loads: {layout.loads}"] * bool(layout.loads)
     if layout.gpu is not None:
         gpu = layout.gpu
         facts.append(f"loads of {gpu.lanes} elements, {gpu.team} threads and {gpu.parts} blocks")

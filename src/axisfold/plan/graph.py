@@ -49,6 +49,9 @@ class LayoutClass:
     stores
         ``stream`` where results are written past the caches of a CPU, as they are too large for
         them; their memory begins at a multiple of STREAMED bytes, and so does each row of it.
+    loads
+        ``ahead`` where rows come from memory, as they are too large for the caches of a CPU, and
+        are worth asking for ahead.
     """
 
     kept: int
@@ -60,6 +63,7 @@ class LayoutClass:
     gpu: GpuClass | None = None
     width: int = 0
     stores: str = ""
+    loads: str = ""
 
     def constants(self) -> tuple[int, ...]:
         """Return for each axis its constant extent, 0 where it is an argument."""

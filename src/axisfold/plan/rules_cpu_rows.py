@@ -37,9 +37,9 @@ LONG_CHUNK_ROWS: Final = 4
 SEARCHED_CHUNK_ROWS: Final = 8
 # Runs of a part whose fold may end early: the first part is folded before threads start.
 STOP_ROWS: Final = 4
-# Bytes ahead that each place of a run is asked for where states of an element take several
-# operations, so that the processor does not run ahead far enough by itself; not in caches.
-PLACE_AHEAD: Final = 512
+# Bytes ahead that each place of memory is asked for, where rows are not in a cache: what is done
+# with elements keeps the processor from running ahead far enough by itself.
+PLACE_AHEAD: Final = 384
 # Runs of a block that threads share before they look whether it has what is searched for.
 BLOCK_RUNS: Final = 32
 ROWS: Final = 4
@@ -102,7 +102,13 @@ def long_row(
     many = accumulators(traced.combiner, target)
     places = min(streams_of(graph), many, LONG_STREAMS) if streams is None else streams
     width = lanes(traced.combiner, target)
-    fold_by_lanes(s, partial, stage, None, width, max(many, places), streams=places)
+    ahead = _ahead(graph)
+    fold_by_lanes(s, partial, stage, None, width, max(many, places), streams=places, ahead=ahead)
+
+
+def _ahead(graph: Graph) -> int:
+    """Return how many bytes ahead places of memory are asked for, 0 if they may be in a cache."""
+    return PLACE_AHEAD if graph.layout is not None and graph.layout.loads else 0
 
 
 def rows(s: Schedule, graph: Graph, traced: Traced, target: Target, *, rows: int = ROWS) -> None:
@@ -167,14 +173,18 @@ def row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target) -> No
     state.compute_at(result, row)
     _, lane = state.split(state.op.reduce_axis[-1], factor=width)
     partial: Any = s.rfactor(graph.state, lane, factor_axis=-1)
-    _rows_at_once(s[first(partial)], state, width, result, row)
+    _rows_at_once(s[first(partial)], state, width, result, row, _ahead(graph))
 
 
-def _rows_at_once(inner: Stage, state: Stage, width: int, parent: Stage, at: Axis) -> None:
+def _rows_at_once(
+    inner: Stage, state: Stage, width: int, parent: Stage, at: Axis, ahead: int
+) -> None:
     """Fold a row of each run by lanes, and the lanes of all, inside a loop ``at`` of ``parent``."""
     inner.compute_at(parent, at)
     *others, run, row, lane = inner.op.axis
     inner.reorder(*others, *inner.op.reduce_axis, row, run, lane)
+    if ahead:
+        inner.pragma(inner.op.reduce_axis[-1], "prefetch", ahead)
     inner.unroll(run)
     inner.vectorize(lane)
     # As many rows as vectors have lanes: these are then whole vectors, turned in registers.
@@ -207,7 +217,7 @@ def outer_row_streams(s: Schedule, graph: Graph, traced: Traced, target: Target)
     state.reorder(block, *state.op.reduce_axis, row, run)
     state.vectorize(run)
     middle.compute_at(state, row)
-    _rows_at_once(s[first(partial)], middle, width, state, row)
+    _rows_at_once(s[first(partial)], middle, width, state, row, _ahead(graph))
 
 
 def _chunk_rows(graph: Graph, traced: Traced) -> int:
@@ -288,18 +298,18 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         if calls(tile_pass) or tile_pass.is_seldom:
             many = 1  # the processor has several in flight, and registers hold their constants
         is_long = part is None and len(often) == 1
-        most = LONG_STREAMS if graph.layout is not None and graph.layout.run == "huge" else many
+        most = LONG_STREAMS if is_huge else many
         places = min(streams_of(graph), many, most) if is_long else 1
         # What the first of several passes over the next run reads.
         is_last = len(often) > 1 and tile_pass is often[-1]
-        is_far = is_huge and is_long and len(tile_pass.combiner.lhs) > 1
-        ahead = _run_bytes(graph) if is_last else PLACE_AHEAD if is_far else 0
+        is_far = is_long and len(tile_pass.combiner.lhs) > 1
+        ahead = _run_bytes(graph) if is_last else _ahead(graph) if is_far else 0
         if part is not None and part.dtype.is_float and len(passes) > 1:
             short_sums(s, tensors, s[part], state, run, target, ahead)
             continue
         fold_by_lanes(s, tensors, state, run, width, many, streams=places, ahead=ahead)
         if part is not None:
-            _narrow(s[part], state, run, target)
+            _narrow(s[part], state, run, target, _ahead(graph))
     for head in graph.tile_heads:
         s[head].compute_at(state, run)
 
@@ -337,13 +347,16 @@ def short_sums(
         part.pragma(row, "prefetch", ahead)
 
 
-def _narrow(part: Stage, state: Stage, run: Axis, target: Target) -> None:
+def _narrow(part: Stage, state: Stage, run: Axis, target: Target, ahead: int) -> None:
     """Keep the narrow sums of all places that a run is read at in registers."""
     part.compute_at(state, run)
     width = target.vector_bytes // part.op.output(0).dtype.itemsize
     place, block = part.split(part.op.axis[-2], nparts=NARROW_STREAMS)
     vector, lane = part.split(part.op.axis[-1], factor=width)
-    part.reorder(block, *part.op.reduce_axis, place, vector, lane)
+    (row,) = part.op.reduce_axis
+    part.reorder(block, row, place, vector, lane)
+    if ahead:
+        part.pragma(row, "prefetch", ahead)
     part.unroll(place)
     part.unroll(vector)
     part.vectorize(lane)

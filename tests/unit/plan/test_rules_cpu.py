@@ -17,6 +17,7 @@ from axisfold.ir.stmt import Allocate, For, If
 from axisfold.ir.walk import post_order
 from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
+from axisfold.plan.explain import layout_text
 from axisfold.plan.rules_cpu_columns import TILE_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
 from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS
@@ -298,6 +299,34 @@ def test_runs_of_several_sums_are_asked_for_ahead(plans, monkeypatch, shape, rul
     assert plan.rule.name == rule
     assert f'"prefetch", {PLACE_AHEAD})' in schedule_source(plan)
     np.testing.assert_allclose(found, np.var(x.astype("float64"), axis=-1), 1e-6)
+
+
+AHEAD = [
+    ("sum", numbers(LONG + 4097), None, "long_row"),
+    ("nansum", with_nans(2 * LONG), None, "long_row"),
+    ("sum", numbers(LONG + 1, dtype="float16"), None, "narrowed_row"),
+    ("sum", numbers(LONG + 33, dtype="int8"), None, "narrow_row"),
+    ("sum", numbers(1032, 77), 1, "row_streams"),
+    ("max", with_nans(1031, 66)[:, 1:], 1, "row_streams"),
+    ("min", with_nans(9, 1032, 70), (0, 2), "outer_row_streams"),
+]
+
+
+@pytest.mark.parametrize("is_far", [True, False], ids=["memory", "cache"])
+@pytest.mark.parametrize(
+    ("name", "x", "axis", "rule"), AHEAD, ids=[f"{c[0]}-{c[3]}" for c in AHEAD]
+)
+def test_rows_from_memory_are_asked_for_ahead(plans, monkeypatch, name, x, axis, rule, is_far):
+    if is_far:
+        monkeypatch.setattr(sizes_cpu, "HUGE_ROW", 1 << 17)
+    found = getattr(axisfold, name)(x, axis=axis)
+    plan = plans[0]
+    assert (plan.rule.name, plan.layout.loads) == (rule, "ahead" if is_far else "")
+    assert (f'"prefetch", {PLACE_AHEAD})' in schedule_source(plan)) == is_far
+    assert ("loads: ahead" in layout_text(plan.layout)) == is_far
+    wide = x.astype("float64") if x.dtype.kind == "f" else x
+    near = 1e-3 if x.dtype == "float16" else 1e-6
+    np.testing.assert_allclose(found, getattr(np, name)(wide, axis), near, 1e-5)
 
 
 @pytest.mark.parametrize(
