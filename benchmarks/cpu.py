@@ -37,6 +37,8 @@ class Outcome:
         Libraries whose result is not right to a few units in the last place of the dtype.
     first
         Seconds that axisfold's first call took longer than later ones: planning and compiling.
+    written
+        Bytes of the results; 0 where ``nbytes`` counts them.
     """
 
     name: str
@@ -47,10 +49,15 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     first: float = 0.0
+    written: int = 0
 
     def share(self, library: str) -> float:
         """Return the share of the limit that a library reaches."""
         return self.limit / self.seconds[library]
+
+    def moved(self, library: str) -> float:
+        """Return the same where reading and writing a byte count alike."""
+        return self.share(library) * (self.nbytes + self.written) / self.nbytes
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome as plain data."""
@@ -107,10 +114,15 @@ def _warmed(
             continue
         if name == OURS:
             first = time.perf_counter() - start
+            outcome.written = sum(r.nbytes for r in _results(result))
         if wanted is not None and not is_right(result, wanted, dtype):
             outcome.wrong.append(name)
         able[name] = rival
     return able, first
+
+
+def _results(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
 
 
 def _timed(function: Callable[[], Any], calls: int) -> float:

@@ -38,6 +38,8 @@ def _rows(outcomes: Sequence[Outcome], unit: str) -> list[str]:
     names = libraries(outcomes)
     heads = ["case", *(["sweep"] if unit == "GB/s" else []), *names]
     heads += ["of limit", "best peer / limit"] if unit == "GB/s" else ["ours / best peer"]
+    has_results = unit == "GB/s" and any(o.written for o in outcomes)
+    heads += ["of limit, with results"] * has_results
     heads.append("first call, ms")
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for o in outcomes:
@@ -50,6 +52,8 @@ def _rows(outcomes: Sequence[Outcome], unit: str) -> list[str]:
         if unit == "GB/s":
             cells.append("" if own is None else f"{o.limit / own:.2f}")
             cells.append(f"{o.limit / min(peers):.2f}" if peers else "")
+            if has_results:
+                cells.append("" if own is None else f"{o.moved(OURS):.2f}")
         else:
             cells.append(f"{own / min(peers):.2f}" if peers and own is not None else "")
         cells.append(f"{o.first * 1e3:.0f}")
@@ -125,9 +129,10 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 _ABOUT: Final = (
     "Each library folds the same arrays in one process, in turn, and its best time of all rounds "
     "counts. The limit is a sweep that only reads the same bytes with as many threads, in the way "
-    "that is the fastest of four in a trial, timed in every round as each library is. Results "
-    "that are not right to a few units in the last place of the elements' dtype are marked. "
-    "This page is written by the command below."
+    "that is the fastest of four in a trial, timed in every round as each library is; the share "
+    "with results counts their bytes as well, which the sweep does not write. Results that are "
+    "not right to a few units in the last place of the elements' dtype are marked. This page is "
+    "written by the command below."
 )
 
 

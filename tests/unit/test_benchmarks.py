@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,7 +24,18 @@ def test_a_few_cases_run_and_are_right(tmp_path):
     )  # fmt: skip
     assert found.returncode == 0, found.stderr + found.stdout
     assert "| sum f32 2^28 |" in found.stdout
+    assert "| of limit, with results |" in found.stdout
     assert (tmp_path / "f.svg").read_text().startswith("<svg")
+
+
+def test_shares_count_results_where_memory_holds_them(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    cpu, report = import_module("benchmarks.cpu"), import_module("benchmarks.report")
+    pairs = cpu.Outcome("pairs", "memory", 0.9, 1000, 0.5, {cpu.OURS: 1.0}, written=500)
+    assert (pairs.share(cpu.OURS), pairs.moved(cpu.OURS)) == (0.5, 0.75)
+    assert "| 0.50 |  | 0.75 | 0 |" in report.table([pairs])
+    pairs.written = 0
+    assert "with results" not in report.table([pairs])
 
 
 OPERATORS = {
