@@ -171,7 +171,13 @@ def monomial(expr: Expr) -> tuple[int, tuple[Expr, ...]]:
 
 
 def linear(expr: Expr) -> Linear:
-    """Return the normal form of an index expression; sums inside products stay atoms."""
+    """Return the normal form of an index expression; sums inside products stay atoms.
+
+    The expression remembers it: it is for reading only.
+    """
+    known: Linear | None = getattr(expr, "_linear", None)
+    if known is not None:
+        return known
     result = Linear()
     for leaf, sign in leaves(expr):
         coefficient, factors = monomial(leaf)
@@ -179,12 +185,20 @@ def linear(expr: Expr) -> Linear:
             result.add(key_of(factors), sign * coefficient)
         else:
             result.constant += sign * coefficient
+    object.__setattr__(expr, "_linear", result)
     return result
 
 
 def expanded(expr: Expr) -> Linear:
-    """Return the normal form with products of sums multiplied out (within reason)."""
-    return spread(linear(expr))
+    """Return the normal form with products of sums multiplied out (within reason).
+
+    The expression remembers it: it is for reading only.
+    """
+    known: Linear | None = getattr(expr, "_expanded", None)
+    if known is None:
+        known = spread(linear(expr))
+        object.__setattr__(expr, "_expanded", known)
+    return known
 
 
 def spread(form: Linear, depth: int = _EXPANSION_DEPTH) -> Linear:
@@ -238,7 +252,7 @@ def to_expr(form: Linear, dtype: DType) -> Expr | None:
         key, coefficient = terms.pop(lead)
         result = _term(key, coefficient, dtype)
     elif constant or not terms:
-        result, constant = Const(constant, dtype), 0
+        result, constant = const(constant, dtype), 0
     else:
         key, coefficient = terms.pop(0)
         result = _term(key, coefficient, dtype)
@@ -246,9 +260,9 @@ def to_expr(form: Linear, dtype: DType) -> Expr | None:
         op = "add" if coefficient > 0 else "sub"
         result = Binary(op, result, _term(key, abs(coefficient), dtype))  # type: ignore[arg-type]
     if constant and fits(-constant, dtype):
-        offset = Const(abs(constant), dtype)
+        offset = const(abs(constant), dtype)
         return Binary("add" if constant > 0 else "sub", result, offset)
-    return Binary("add", result, Const(constant, dtype)) if constant else result
+    return Binary("add", result, const(constant, dtype)) if constant else result
 
 
 def rendered(form: Linear, otherwise: Expr) -> Expr:
@@ -262,7 +276,7 @@ def _term(key: Key, coefficient: int, dtype: DType) -> Expr:
     result = first
     for factor in others:
         result = Binary("mul", result, factor)
-    return result if coefficient == 1 else Binary("mul", result, Const(coefficient, dtype))
+    return result if coefficient == 1 else Binary("mul", result, const(coefficient, dtype))
 
 
 def split_constant(expr: Expr, depth: int = 32) -> tuple[Expr, int]:

@@ -176,6 +176,7 @@ def _without_common_terms(node: Compare) -> Expr:
     both_shift = bool(left.constant and right.constant and left.terms and right.terms)
     if not shared and not both_shift:
         return node
+    left, right = left.shifted(0), right.shifted(0)  # of our own
     for key in shared:
         total = left.terms[key] - right.terms[key]
         left.terms.pop(key), right.terms.pop(key)

@@ -99,6 +99,7 @@ def _gathered(node: Binary) -> tuple[Linear, bool]:
     if constants:
         last = as_int(node.b)
         is_tidy = is_tidy and constants == 1 and last is not None and last > 0
+    object.__setattr__(node, "_linear", form)
     return form, is_tidy and len(form.terms) == count
 
 

@@ -9,13 +9,16 @@
 Nodes are immutable.  ``==`` is structural equality (constants by dtype and bits, variables by
 identity); comparisons *of IR* are the operators ``< <= > >=`` and the methods ``equal`` and
 ``not_equal``.  Use :mod:`axisfold.ir.build` to make nodes: it checks and folds.
+
+Half of what passes make is there already, so that frequent nodes are shared: the same operation on
+the same operand objects is the same object, and what has been found out about it is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -37,15 +40,20 @@ CacheHint = Literal["", "stream", "volatile"]
 class Node:
     """Base of every IR node: children by declaration, and what has been found out about it.
 
-    That is its structural hash, its variables, and that it is simple whatever these may be.
+    That is its structural hash, its variables, that it is simple whatever these may be, and its
+    normal forms.
     """
 
-    __slots__ = ("_hash", "_is_simple", "_variables")
+    __slots__ = ("_expanded", "_hash", "_is_simple", "_linear", "_variables")
     child_fields: ClassVar[tuple[str, ...]] = ()
 
     def pieces(self) -> list[str | Node]:
         """Return the text of a node that the printer does not know (te's own)."""
         raise NotImplementedError(type(self).__name__)
+
+    def __getnewargs__(self) -> tuple[object, ...]:
+        """Return what copies and pickles of a node are made of."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.init)  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -65,6 +73,34 @@ class Node:
             from axisfold.ir.equal import structural_hash
 
             return structural_hash(self)
+
+
+T = TypeVar("T", bound="Expr")
+_new: Final = object.__new__
+# Shared nodes by what they are made of; operands by their identities, since nodes keep them alive.
+_shared: Final[dict[tuple[object, ...], Any]] = {}
+# Those of a plan are forgotten once it is made, and others when there are so many.
+_MOST_SHARED: Final = 1 << 15
+
+
+def _share(key: tuple[object, ...], node: Expr) -> None:
+    if len(_shared) >= _MOST_SHARED:
+        _shared.clear()
+    _shared[key] = node
+
+
+def _made(cls: type[T], key: tuple[object, ...], values: tuple[object, ...]) -> T:
+    """Return a new node with the values of its fields, to be shared."""
+    node = _new(cls)
+    for put, value in zip(_setters[cls], values, strict=True):
+        put(node, value)
+    _share(key, node)
+    return node
+
+
+def forget_shared() -> None:
+    """Let go of all shared nodes; what is made from now on are other objects, equal to them."""
+    _shared.clear()
 
 
 def separated(nodes: Sequence[Node]) -> list[str | Node]:
@@ -178,11 +214,18 @@ class Binary(Expr):
     dtype: DType = field(init=False)
 
     # Half of all nodes are these, and what a dataclass writes takes twice as long.
-    def __init__(self, op: BinaryOp, a: Expr, b: Expr) -> None:
-        _put_op(self, op)
-        _put_a(self, a)
-        _put_b(self, b)
-        _put_dtype(self, a.dtype)
+    def __new__(cls, op: BinaryOp, a: Expr, b: Expr) -> Self:
+        """Return the node, one object for all that are made of the same."""
+        key = (op, id(a), id(b))
+        if (known := _shared.get(key)) is not None:
+            return known  # type: ignore[no-any-return]
+        node = _new(cls)
+        _put_op(node, op)
+        _put_a(node, a)
+        _put_b(node, b)
+        _put_dtype(node, a.dtype)
+        _share(key, node)
+        return node
 
 
 _put_op, _put_a, _put_b, _put_dtype = (
@@ -190,7 +233,7 @@ _put_op, _put_a, _put_b, _put_dtype = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Compare(Expr):
     """``a op b`` as bool; false for a NaN, except ``ne``."""
 
@@ -200,8 +243,12 @@ class Compare(Expr):
     b: Expr
     dtype: DType = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", BOOL.with_lanes(self.a.dtype.lanes))
+    def __new__(cls, op: CompareOp, a: Expr, b: Expr) -> Self:
+        """Return the node, one object for all that are made of the same."""
+        key = (op, id(a), id(b))
+        if (known := _shared.get(key)) is not None:
+            return known  # type: ignore[no-any-return]
+        return _made(cls, key, (op, a, b, BOOL.with_lanes(a.dtype.lanes)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,7 +301,7 @@ class Call(Expr):
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Load(Expr):
     """Read ``buffer`` at a flat offset in the buffer's stride unit.
 
@@ -273,11 +320,24 @@ class Load(Expr):
     ahead: int = 0
     dtype: DType = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", self.buffer.dtype.with_lanes(self.index.dtype.lanes))
+    def __new__(
+        cls,
+        buffer: Buffer,
+        index: Expr,
+        mask: Expr | None = None,
+        align: int = 0,
+        cache: CacheHint = "",
+        ahead: int = 0,
+    ) -> Self:
+        """Return the node, one object for all that are made of the same."""
+        key = (id(buffer), id(index), id(mask), align, cache, ahead)
+        if (known := _shared.get(key)) is not None:
+            return known  # type: ignore[no-any-return]
+        dtype = buffer.dtype.with_lanes(index.dtype.lanes)
+        return _made(cls, key, (buffer, index, mask, align, cache, ahead, dtype))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Ramp(Expr):
     """The vector ``base, base + stride, …`` of ``lanes`` elements."""
 
@@ -287,11 +347,15 @@ class Ramp(Expr):
     lanes: int
     dtype: DType = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", self.base.dtype.with_lanes(self.lanes))
+    def __new__(cls, base: Expr, stride: Expr, lanes: int) -> Self:
+        """Return the node, one object for all that are made of the same."""
+        key = ("ramp", id(base), id(stride), lanes)
+        if (known := _shared.get(key)) is not None:
+            return known  # type: ignore[no-any-return]
+        return _made(cls, key, (base, stride, lanes, base.dtype.with_lanes(lanes)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Broadcast(Expr):
     """The vector of ``lanes`` copies of a scalar."""
 
@@ -300,8 +364,12 @@ class Broadcast(Expr):
     lanes: int
     dtype: DType = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", self.value.dtype.with_lanes(self.lanes))
+    def __new__(cls, value: Expr, lanes: int) -> Self:
+        """Return the node, one object for all that are made of the same."""
+        key = ("broadcast", id(value), lanes)
+        if (known := _shared.get(key)) is not None:
+            return known  # type: ignore[no-any-return]
+        return _made(cls, key, (value, lanes, value.dtype.with_lanes(lanes)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -322,3 +390,9 @@ class Reciprocal(Expr):
     def pieces(self) -> list[str | Node]:
         """Return the text."""
         return [f"reciprocal_{self.part}(", self.divisor, f", dtype={self.dtype})"]
+
+
+_setters: Final[dict[type[Expr], list[Callable[[Expr, object], None]]]] = {
+    cls: [vars(cls)[f.name].__set__ for f in fields(cls)]
+    for cls in (Compare, Load, Ramp, Broadcast)
+}

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from axisfold.config import config
+from axisfold.ir.expr import forget_shared
 from axisfold.plan import rules_cpu, rules_cuda, rules_spread_cpu, rules_spread_cuda
 from axisfold.plan.graph import Graph, LayoutClass
 from axisfold.plan.rule import Rule
@@ -57,6 +58,7 @@ def _alone() -> Iterator[None]:
             yield
         finally:
             if was_enabled:
+                forget_shared()
                 if not gc.get_freeze_count():  # else the process keeps objects apart by itself
                     # What was made is old now: the next collection of young objects leaves it.
                     gc.freeze()

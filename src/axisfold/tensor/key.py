@@ -13,20 +13,13 @@ from axisfold.ir.walk import children, post_order
 
 def expression_key(roots: Iterable[Node]) -> Hashable:
     """Return a value that is equal for programs of expressions that differ in names only."""
+    roots = list(roots)
     numbers: dict[int, int] = {}
     variables: dict[Var, int] = {}
-    rows: list[Hashable] = []
-    ends: list[int] = []
-    alive = []
-    for root in roots:
-        alive.append(root)
-        for node in post_order(root):
-            if id(node) in numbers:
-                continue
-            numbers[id(node)] = len(numbers)
-            rows.append(_row(node, variables, numbers))
-        ends.append(numbers[id(root)])
-    return (tuple(rows), tuple(ends))
+    rows: dict[Hashable, int] = {}  # equal nodes have one row, whether or not they are one object
+    for node in post_order(*roots):
+        numbers[id(node)] = rows.setdefault(_row(node, variables, numbers), len(rows))
+    return (tuple(rows), tuple(numbers[id(root)] for root in roots))
 
 
 def _row(node: Node, variables: dict[Var, int], numbers: dict[int, int]) -> Hashable:
