@@ -23,7 +23,6 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.walk import children
 
 Range = tuple[int | float, int | float]
 _EVERYTHING: Final[Range] = (-math.inf, math.inf)
@@ -110,7 +109,7 @@ def _operands(node: Expr) -> tuple[Expr, ...]:
         return (node.true_value, node.false_value)
     found: tuple[Node, ...] = ()
     if isinstance(node, (Cast, Broadcast, Ramp)) or (isinstance(node, Call) and node.args):
-        found = children(node)
+        found = node.children()
     return tuple(child for child in found if isinstance(child, Expr))
 
 

@@ -22,7 +22,7 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import post_order
 
 
 def scalar_value(root: Expr, values: Mapping[Var, int]) -> int:
@@ -35,7 +35,7 @@ def scalar_value(root: Expr, values: Mapping[Var, int]) -> int:
     """
     done: dict[int, int] = {}
     for node in post_order(root):
-        parts = [done[id(part)] for part in children(node)]
+        parts = [done[id(part)] for part in node.children()]
         done[id(node)] = _value(node, parts, values)
     return done[id(root)]
 

@@ -35,7 +35,7 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.walk import children, rebuild
+from axisfold.ir.walk import rebuild
 
 # Operations on indices that are decided by ranges and proofs.
 _RANGED: Final = frozenset(
@@ -139,7 +139,7 @@ def _is_free(node: Expr) -> bool:
             return False
     elif isinstance(node, Compare) and node.a.dtype.is_integer and node.a.dtype.lanes == 1:
         return False
-    return all(map(_is_settled, children(node)))  # type: ignore[arg-type]
+    return all(map(_is_settled, node.children()))  # type: ignore[arg-type]
 
 
 def can_prove(condition: Expr, env: Bounds | None = None) -> bool:
@@ -174,7 +174,7 @@ def _parts(node: Expr) -> list[Expr]:
         if _is_chain(node):
             return [leaf for leaf, _ in leaves(node)]
         return [node.a, node.b]
-    return [child for child in children(node) if isinstance(child, Expr)]
+    return [child for child in node.children() if isinstance(child, Expr)]
 
 
 def _with_parts(node: Expr, parts: list[Expr], simple: list[Expr]) -> Expr:

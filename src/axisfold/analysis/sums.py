@@ -22,7 +22,6 @@ from axisfold.analysis.linear import (
 )
 from axisfold.ir.build import as_int
 from axisfold.ir.expr import Binary, Const, Expr
-from axisfold.ir.walk import children
 
 
 def simplify_sum(node: Binary, env: Bounds) -> Expr:
@@ -78,7 +77,7 @@ def node_count(root: Expr) -> int:
             stack.append(node.a)
             stack.append(node.b)
         else:
-            stack.extend(child for child in children(node) if isinstance(child, Expr))
+            stack.extend(child for child in node.children() if isinstance(child, Expr))
     return total
 
 

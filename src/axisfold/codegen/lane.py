@@ -23,7 +23,7 @@ from axisfold.ir.expr import (
     Var,
 )
 from axisfold.ir.stmt import Store
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import post_order
 
 
 def lane_of(
@@ -53,7 +53,7 @@ def lane_of(
     done: dict[int, Expr] = {}
     for node in post_order(root):
         if isinstance(node, Expr):
-            parts = [done[id(c)] for c in children(node)]
+            parts = [done[id(c)] for c in node.children()]
             if fetched and isinstance(node, Load) and node in fetched:
                 done[id(node)] = Load(fetched[node], lane)
             else:

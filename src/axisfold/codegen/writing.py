@@ -29,7 +29,7 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.walk import children, post_order, rewrite
+from axisfold.ir.walk import post_order, rewrite
 
 # An index is written out, however often it occurs, unless it is longer than this many nodes.
 _LONG_INDEX: Final = 10
@@ -157,7 +157,7 @@ class Writing:
         self.sides: set[int] = set()
         self.uses.update(id(r) for r in self.shared.values())
         for node in {id(n): n for r in self.shared.values() for n in post_order(r)}.values():
-            below = children(node)
+            below = node.children()
             self.uses.update({id(c) for c in below})
             self.sizes[id(node)] = 1 + sum(self.sizes[id(c)] for c in below)
             self.reads[id(node)] = isinstance(node, Load) or any(self.reads[id(c)] for c in below)
@@ -171,7 +171,7 @@ class Writing:
             return None
         if isinstance(node, Cast) and node.value.dtype.kind in ("int", "uint"):
             return min(node.value.dtype.bits, self.bits[id(node.value)] or 64, node.dtype.bits)
-        parts = [self.bits[id(c)] for c in children(node)]
+        parts = [self.bits[id(c)] for c in node.children()]
         known = [p for p in parts if p is not None]
         if len(known) < len(parts):
             return None
@@ -320,4 +320,4 @@ def _operands(task: _Task) -> list[_Task]:
         case Binary(op) if place is Place.OFFSET and op.endswith(("div", "mod")):
             return [(node.a, Place.VALUE), (node.b, Place.VALUE)]
         case _:
-            return [(c, place) for c in children(node) if isinstance(c, Expr)]
+            return [(c, place) for c in node.children() if isinstance(c, Expr)]

@@ -16,14 +16,16 @@ the same operand objects is the same object, and what has been found out about i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Self, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 
-from axisfold.dtypes import BOOL, INT32, DType, Scalar
+from axisfold.dtypes import BOOL, INT32, DType, Scalar, bit_pattern
 from axisfold.errors import ExpressionError
+from axisfold.ir.node import Node as Node
+from axisfold.ir.node import made, share, shared
 from axisfold.ir.operators import Operators
 
 if TYPE_CHECKING:
@@ -37,85 +39,12 @@ CompareOp = Literal["lt", "le", "gt", "ge", "eq", "ne"]
 CacheHint = Literal["", "stream", "volatile"]
 
 
-class Node:
-    """Base of every IR node: children by declaration, and what has been found out about it.
-
-    That is its structural hash, its variables, that it is simple whatever these may be, and its
-    normal forms.
-    """
-
-    __slots__ = ("_expanded", "_hash", "_is_simple", "_linear", "_variables")
-    child_fields: ClassVar[tuple[str, ...]] = ()
-
-    def pieces(self) -> list[str | Node]:
-        """Return the text of a node that the printer does not know (te's own)."""
-        raise NotImplementedError(type(self).__name__)
-
-    def __getnewargs__(self) -> tuple[object, ...]:
-        """Return what copies and pickles of a node are made of."""
-        return tuple(getattr(self, f.name) for f in fields(self) if f.init)  # type: ignore[arg-type]
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Node):
-            return _refuse_comparison(self, other)
-        if type(self) is not type(other):
-            return False
-        from axisfold.ir.equal import structural_equal
-
-        return structural_equal(self, other)
-
-    def __hash__(self) -> int:
-        try:
-            return self._hash  # type: ignore[attr-defined, no-any-return]
-        except AttributeError:
-            from axisfold.ir.equal import structural_hash
-
-            return structural_hash(self)
-
-
-T = TypeVar("T", bound="Expr")
-_new: Final = object.__new__
-# Shared nodes by what they are made of; operands by their identities, since nodes keep them alive.
-_shared: Final[dict[tuple[object, ...], Any]] = {}
-# Those of a plan are forgotten once it is made, and others when there are so many.
-_MOST_SHARED: Final = 1 << 15
-
-
-def _share(key: tuple[object, ...], node: Expr) -> None:
-    if len(_shared) >= _MOST_SHARED:
-        _shared.clear()
-    _shared[key] = node
-
-
-def _made(cls: type[T], key: tuple[object, ...], values: tuple[object, ...]) -> T:
-    """Return a new node with the values of its fields, to be shared."""
-    node = _new(cls)
-    for put, value in zip(_setters[cls], values, strict=True):
-        put(node, value)
-    _share(key, node)
-    return node
-
-
-def forget_shared() -> None:
-    """Let go of all shared nodes; what is made from now on are other objects, equal to them."""
-    _shared.clear()
-
-
 def separated(nodes: Sequence[Node]) -> list[str | Node]:
     """Return nodes with commas between them."""
     found: list[str | Node] = []
     for node in nodes:
         found += [", ", node] if found else [node]
     return found
-
-
-def _refuse_comparison(node: Node, other: object) -> bool:
-    """Return False, or raise where ``expr == 3`` was meant to build a comparison."""
-    if isinstance(node, Expr):
-        refuse_number(other)
-    return False
 
 
 def refuse_number(other: object) -> None:
@@ -153,6 +82,10 @@ class Expr(Node, Operators):
     def __axisfold_expr__(self) -> Expr:
         return self
 
+    def refuse(self, other: object) -> None:
+        """Raise where ``expr == 3`` was meant to build a comparison."""
+        refuse_number(other)
+
     def __str__(self) -> str:
         from axisfold.ir.printer import print_expr
 
@@ -167,10 +100,17 @@ class Var(Expr):
     dtype: DType = INT32
     is_size: bool = False
 
+    def children(self) -> tuple[Expr, ...]:
+        return ()
+
+    def own(self) -> object:
+        return self
+
     def __eq__(self, other: object) -> bool:
         if self is other or isinstance(other, Node):
             return self is other
-        return _refuse_comparison(self, other)
+        self.refuse(other)
+        return False
 
     __hash__ = object.__hash__
 
@@ -181,6 +121,12 @@ class Const(Expr):
 
     value: Scalar
     dtype: DType
+
+    def children(self) -> tuple[Expr, ...]:
+        return ()
+
+    def own(self) -> object:
+        return self.dtype, bit_pattern(self.value, self.dtype)
 
     def __int__(self) -> int:
         return int(self.value)
@@ -193,6 +139,12 @@ class Cast(Expr):
     child_fields: ClassVar[tuple[str, ...]] = ("value",)
     value: Expr
     dtype: DType
+
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(new[0], self.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -215,17 +167,21 @@ class Binary(Expr):
 
     # Half of all nodes are these, and what a dataclass writes takes twice as long.
     def __new__(cls, op: BinaryOp, a: Expr, b: Expr) -> Self:
-        """Return the node, one object for all that are made of the same."""
         key = (op, id(a), id(b))
-        if (known := _shared.get(key)) is not None:
+        if (known := shared.get(key)) is not None:
             return known  # type: ignore[no-any-return]
-        node = _new(cls)
+        node = object.__new__(cls)
         _put_op(node, op)
         _put_a(node, a)
         _put_b(node, b)
         _put_dtype(node, a.dtype)
-        _share(key, node)
-        return node
+        return share(key, node)
+
+    def children(self) -> tuple[Expr, ...]:
+        return self.a, self.b
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(self.op, new[0], new[1])
 
 
 _put_op, _put_a, _put_b, _put_dtype = (
@@ -244,11 +200,16 @@ class Compare(Expr):
     dtype: DType = field(init=False)
 
     def __new__(cls, op: CompareOp, a: Expr, b: Expr) -> Self:
-        """Return the node, one object for all that are made of the same."""
         key = (op, id(a), id(b))
-        if (known := _shared.get(key)) is not None:
+        if (known := shared.get(key)) is not None:
             return known  # type: ignore[no-any-return]
-        return _made(cls, key, (op, a, b, BOOL.with_lanes(a.dtype.lanes)))
+        return made(cls, key, (op, a, b, BOOL.with_lanes(a.dtype.lanes)))
+
+    def children(self) -> tuple[Expr, ...]:
+        return self.a, self.b
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(self.op, new[0], new[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,6 +222,12 @@ class Not(Expr):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.a.dtype)
+
+    def children(self) -> tuple[Expr, ...]:
+        return (self.a,)
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(new[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,6 +243,12 @@ class Select(Expr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.true_value.dtype)
 
+    def children(self) -> tuple[Expr, ...]:
+        return self.condition, self.true_value, self.false_value
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(*new)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IfThenElse(Expr):
@@ -290,6 +263,12 @@ class IfThenElse(Expr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.true_value.dtype)
 
+    def children(self) -> tuple[Expr, ...]:
+        return self.condition, self.true_value, self.false_value
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(*new)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Expr):
@@ -299,6 +278,12 @@ class Call(Expr):
     name: str
     args: tuple[Expr, ...]
     dtype: DType
+
+    def children(self) -> tuple[Expr, ...]:
+        return self.args
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(self.name, tuple(new), self.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -329,12 +314,18 @@ class Load(Expr):
         cache: CacheHint = "",
         ahead: int = 0,
     ) -> Self:
-        """Return the node, one object for all that are made of the same."""
         key = (id(buffer), id(index), id(mask), align, cache, ahead)
-        if (known := _shared.get(key)) is not None:
+        if (known := shared.get(key)) is not None:
             return known  # type: ignore[no-any-return]
         dtype = buffer.dtype.with_lanes(index.dtype.lanes)
-        return _made(cls, key, (buffer, index, mask, align, cache, ahead, dtype))
+        return made(cls, key, (buffer, index, mask, align, cache, ahead, dtype))
+
+    def children(self) -> tuple[Expr, ...]:
+        return (self.index,) if self.mask is None else (self.index, self.mask)
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        mask = None if self.mask is None else new[1]
+        return type(self)(self.buffer, new[0], mask, self.align, self.cache, self.ahead)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -348,11 +339,16 @@ class Ramp(Expr):
     dtype: DType = field(init=False)
 
     def __new__(cls, base: Expr, stride: Expr, lanes: int) -> Self:
-        """Return the node, one object for all that are made of the same."""
         key = ("ramp", id(base), id(stride), lanes)
-        if (known := _shared.get(key)) is not None:
+        if (known := shared.get(key)) is not None:
             return known  # type: ignore[no-any-return]
-        return _made(cls, key, (base, stride, lanes, base.dtype.with_lanes(lanes)))
+        return made(cls, key, (base, stride, lanes, base.dtype.with_lanes(lanes)))
+
+    def children(self) -> tuple[Expr, ...]:
+        return self.base, self.stride
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(new[0], new[1], self.lanes)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -365,11 +361,16 @@ class Broadcast(Expr):
     dtype: DType = field(init=False)
 
     def __new__(cls, value: Expr, lanes: int) -> Self:
-        """Return the node, one object for all that are made of the same."""
         key = ("broadcast", id(value), lanes)
-        if (known := _shared.get(key)) is not None:
+        if (known := shared.get(key)) is not None:
             return known  # type: ignore[no-any-return]
-        return _made(cls, key, (value, lanes, value.dtype.with_lanes(lanes)))
+        return made(cls, key, (value, lanes, value.dtype.with_lanes(lanes)))
+
+    def children(self) -> tuple[Expr, ...]:
+        return (self.value,)
+
+    def with_children(self, new: Sequence[Expr]) -> Self:
+        return type(self)(new[0], self.lanes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -390,9 +391,3 @@ class Reciprocal(Expr):
     def pieces(self) -> list[str | Node]:
         """Return the text."""
         return [f"reciprocal_{self.part}(", self.divisor, f", dtype={self.dtype})"]
-
-
-_setters: Final[dict[type[Expr], list[Callable[[Expr, object], None]]]] = {
-    cls: [vars(cls)[f.name].__set__ for f in fields(cls)]
-    for cls in (Compare, Load, Ramp, Broadcast)
-}

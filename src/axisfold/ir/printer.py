@@ -47,7 +47,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import post_order
 
 _INFIX: Final[dict[str, str]] = {
     "add": " + ", "sub": " - ", "mul": "*", "div": " / ", "and": " && ", "or": " || ",
@@ -303,7 +303,7 @@ class _Printer:
             case Not():
                 return ["!", node.a]
             case Select() | IfThenElse():
-                return _call("if_then_else", children(node), node.dtype)
+                return _call("if_then_else", node.children(), node.dtype)
             case Call():
                 return _call(node.name, node.args, node.dtype)
             case Load():

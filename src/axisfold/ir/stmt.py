@@ -11,8 +11,9 @@ The second row exists in programs for threads only: what a bound loop and an All
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.combiner import Combiner
@@ -47,6 +48,15 @@ class For(Node):
     stop: Expr | None = None
     thread: str = ""
 
+    def children(self) -> tuple[Node, ...]:
+        if self.stop is None:
+            return self.min, self.extent, self.body
+        return self.min, self.extent, self.stop, self.body
+
+    def with_children(self, new: Sequence[Any]) -> Self:
+        stop = None if self.stop is None else new[2]
+        return type(self)(self.var, new[0], new[1], self.kind, new[-1], stop, self.thread)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store(Node):
@@ -60,6 +70,15 @@ class Store(Node):
     align: int = 0
     cache: CacheHint = ""
 
+    def children(self) -> tuple[Node, ...]:
+        if self.mask is None:
+            return self.index, self.value
+        return self.index, self.value, self.mask
+
+    def with_children(self, new: Sequence[Any]) -> Self:
+        mask = None if self.mask is None else new[2]
+        return type(self)(self.buffer, new[0], new[1], mask, self.align, self.cache)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class If(Node):
@@ -70,6 +89,14 @@ class If(Node):
     then: Stmt
     otherwise: Stmt | None = None
 
+    def children(self) -> tuple[Node, ...]:
+        if self.otherwise is None:
+            return self.condition, self.then
+        return self.condition, self.then, self.otherwise
+
+    def with_children(self, new: Sequence[Any]) -> Self:
+        return type(self)(*new)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seq(Node):
@@ -77,6 +104,12 @@ class Seq(Node):
 
     child_fields: ClassVar[tuple[str, ...]] = ("body",)
     body: tuple[Stmt, ...]
+
+    def children(self) -> tuple[Node, ...]:
+        return self.body
+
+    def with_children(self, new: Sequence[Any]) -> Self:
+        return type(self)(tuple(new))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +126,12 @@ class Allocate(Node):
     zeroed: bool = False
     offset: int | None = None
 
+    def children(self) -> tuple[Node, ...]:
+        return (self.body,)
+
+    def with_children(self, new: Sequence[Any]) -> Self:
+        return type(self)(self.buffer, new[0], self.zeroed, self.offset)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Let(Node):
@@ -102,6 +141,12 @@ class Let(Node):
     var: Var
     value: Expr
     body: Stmt
+
+    def children(self) -> tuple[Node, ...]:
+        return self.value, self.body
+
+    def with_children(self, new: Sequence[Any]) -> Self:
+        return type(self)(self.var, new[0], new[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +158,12 @@ class Attr(Node):
     key: str
     value: Expr
     body: Stmt
+
+    def children(self) -> tuple[Node, ...]:
+        return self.value, self.body
+
+    def with_children(self, new: Sequence[Any]) -> Self:
+        return type(self)(self.node, self.key, new[0], new[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

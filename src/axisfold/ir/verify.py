@@ -55,7 +55,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import post_order
 
 Level = Literal["loops", "device", "threads"]
 
@@ -292,7 +292,7 @@ _OPERATIONS: Final[dict[Kind, frozenset[str]]] = {
 
 def is_typed(node: Node) -> bool:
     """Return whether the operands of a node fit it."""
-    parts = [c for c in children(node) if isinstance(c, Expr)]
+    parts = [c for c in node.children() if isinstance(c, Expr)]
     match node:
         case Const():
             return node.dtype.lanes == 1

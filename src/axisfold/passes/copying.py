@@ -11,7 +11,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Binary, Compare, Expr, Load, Node, Var
 from axisfold.ir.stmt import Allocate, For, Let, Seq, Shuffle, Stmt, Store, Ticket
-from axisfold.ir.walk import children, post_order, rebuild, rewrite, statements
+from axisfold.ir.walk import post_order, rebuild, rewrite, statements
 
 S = TypeVar("S", bound=Stmt)
 
@@ -48,7 +48,7 @@ def written_out(body: Stmt, var: Var, values: Iterable[Expr]) -> list[Stmt]:
     moving = {id(v) for v in (var, *names)}
     changed: list[tuple[Node, tuple[Node, ...]]] = []
     for node in nodes:
-        parts = children(node)
+        parts = node.children()
         named = isinstance(node, (For, Let))
         if named or id(node) in moving or any(id(part) in moving for part in parts):
             moving.add(id(node))

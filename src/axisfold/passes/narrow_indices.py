@@ -31,7 +31,7 @@ from axisfold.ir.expr import (
     Var,
 )
 from axisfold.ir.stmt import For, If, Kernel, Launch, Let, Shuffle, Stmt, Store, Ticket
-from axisfold.ir.walk import children, post_order, rebuild
+from axisfold.ir.walk import post_order, rebuild
 from axisfold.passes.rewriter import StmtRewriter
 
 _BEYOND: Final = 1 << 31
@@ -213,7 +213,7 @@ class _Narrowing:
         return self.thin[id(index)] if is_bounded or id(index) in self.small else self.own(index)
 
     def _index(self, node: Expr) -> None:
-        below = [c for c in children(node) if isinstance(c, Expr)]
+        below = [c for c in node.children() if isinstance(c, Expr)]
         is_small = all(id(c) in self.small for c in below if c.dtype.element == INT64)
         if is_small and _fits(node, self.bounds):
             self.small.add(id(node))
@@ -232,7 +232,7 @@ class _Narrowing:
             self.wide[id(node)] = plain if is_kept or is_leaf else build.cast(INT64, thin)
 
     def _thin(self, node: Expr, plain: Expr) -> Expr:
-        parts = [self.thin[id(c)] for c in children(node) if id(c) in self.thin]
+        parts = [self.thin[id(c)] for c in node.children() if id(c) in self.thin]
         match node:
             case Const():
                 return build.const(wrap(int(node.value), INT32), INT32)
@@ -262,7 +262,7 @@ class _Narrowing:
                 mask = [] if node.mask is None else [self.own(node.mask)]
                 return rebuild(node, [index, *mask])
             case _:
-                return rebuild(node, [self.own(c) for c in children(node) if isinstance(c, Expr)])
+                return rebuild(node, [self.own(c) for c in node.children() if isinstance(c, Expr)])
 
 
 def _is_index(node: Node) -> bool:

@@ -29,7 +29,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, post_order, statements, substitute
+from axisfold.ir.walk import post_order, statements, substitute
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.threads import SHARED_SCOPES, is_thread_tag
 
@@ -263,7 +263,7 @@ class _Barriers:
             case Ticket():
                 return (_Access(stmt.target, build.const(0), True, self.here),)
             case _:
-                roots = [c for c in children(stmt) if isinstance(c, Expr)]
+                roots = [c for c in stmt.children() if isinstance(c, Expr)]
                 return (*self.reads(roots), *inside)
 
     @property

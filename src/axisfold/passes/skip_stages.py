@@ -11,7 +11,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, IfThenElse, Load, Node, Select
 from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
-from axisfold.ir.walk import children, free_vars, post_order, statements
+from axisfold.ir.walk import free_vars, post_order, statements
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -125,7 +125,7 @@ def _reads(readers: Sequence[Stmt], buffers: set[Buffer]) -> Iterator[_Read]:
                 written.add(node)
                 continue
             case If() | Select() | IfThenElse():
-                condition, sides = node.condition, children(node)[1:]
+                condition, sides = node.condition, node.children()[1:]
                 holds = (condition, build.logical_not(condition))
                 for side, held in reversed(list(zip(sides, holds, strict=False))):
                     waiting.append((side, _with(under, held), runs or isinstance(node, Select)))
@@ -139,7 +139,7 @@ def _reads(readers: Sequence[Stmt], buffers: set[Buffer]) -> Iterator[_Read]:
                 written |= _written(node)  # by the rounds before
             case _:
                 pass
-        waiting += [(child, under, runs) for child in reversed(children(node))]
+        waiting += [(child, under, runs) for child in reversed(node.children())]
 
 
 def _with(conditions: tuple[Expr, ...], more: Expr) -> tuple[Expr, ...]:

@@ -40,7 +40,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, rebuild, uses
+from axisfold.ir.walk import rebuild, uses
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -188,7 +188,7 @@ class _Lanes:
             if isinstance(node, IfThenElse):
                 done[id(node)] = self.choice(node, mask)
                 continue
-            parts = [c for c in children(node) if isinstance(c, Expr)]
+            parts = [c for c in node.children() if isinstance(c, Expr)]
             if is_ready:
                 done[id(node)] = self.node(node, [done[id(c)] for c in parts], mask)
             else:

@@ -26,7 +26,7 @@ from axisfold.ir.expr import (
     Var,
 )
 from axisfold.ir.stmt import Allocate, For, Kernel, Launch, Let, Shuffle, Stmt, Store, Ticket
-from axisfold.ir.walk import children, post_order, rebuild
+from axisfold.ir.walk import post_order, rebuild
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -96,7 +96,7 @@ class _Widener(StmtRewriter):
         wide: dict[int, Expr] = {}
         pure: set[int] = set()
         for node in (n for n in post_order(root) if isinstance(n, Expr)):
-            parts = children(node)
+            parts = node.children()
             is_pure = node.dtype.is_integer and _may_be_index(node) and node not in self.named
             if is_pure and all(id(p) in pure for p in parts):
                 pure.add(id(node))
@@ -127,7 +127,7 @@ class _Widener(StmtRewriter):
     def _value(
         self, node: Expr, value: dict[int, Expr], wide: dict[int, Expr], pure: set[int]
     ) -> Expr:
-        parts: list[Node] = [value[id(p)] for p in children(node)]
+        parts: list[Node] = [value[id(p)] for p in node.children()]
         if isinstance(node, Compare) and id(node.a) in pure and id(node.b) in pure:
             return build.compare(node.op, wide[id(node.a)], wide[id(node.b)])
         if isinstance(node, Load):

@@ -28,7 +28,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, post_order, substitute
+from axisfold.ir.walk import post_order, substitute
 
 # Bounds that keep a product of work and rounds in 64 bits.
 _MOST_ROUNDS = 1 << 20
@@ -152,7 +152,7 @@ def _operations(lanes: int, *roots: Expr | None) -> int:
             if not node.child_fields or id(node) in seen:
                 continue
             seen.add(id(node))
-            stack += children(node)
+            stack += node.children()
             if isinstance(node, Expr) and _has_price(node):
                 price = _CALL if isinstance(node, Call) else 1
                 total += price * max(1, lanes * node.dtype.itemsize // _VECTOR_BYTES)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from axisfold.config import config
-from axisfold.ir.expr import forget_shared
+from axisfold.ir.node import forget_shared
 from axisfold.plan import rules_cpu, rules_cuda, rules_spread_cpu, rules_spread_cuda
 from axisfold.plan.graph import Graph, LayoutClass
 from axisfold.plan.rule import Rule

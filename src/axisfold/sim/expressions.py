@@ -31,7 +31,6 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.walk import children
 from axisfold.sim import arithmetic
 from axisfold.sim.grid import Ints
 
@@ -110,7 +109,7 @@ class Expressions:
             node, expanded = stack.pop()
             if id(node) in done:
                 continue
-            needs = (node.condition,) if isinstance(node, IfThenElse) else children(node)
+            needs = (node.condition,) if isinstance(node, IfThenElse) else node.children()
             if expanded or not needs:
                 done[id(node)] = self._node(node, [done[id(part)] for part in needs], lanes)
             else:

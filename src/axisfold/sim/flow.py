@@ -25,7 +25,7 @@ from axisfold.ir.expr import (
 )
 from axisfold.ir.printer import statement_lines
 from axisfold.ir.stmt import Kernel, Let, Shuffle, Stmt, Store
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import post_order
 from axisfold.sim.observer import Access, Exchange
 
 # The thread behind a value that another block has left in memory.
@@ -154,7 +154,7 @@ class Program:
                     continue
                 if isinstance(node, Var) and node in self.definitions:
                     names.append(node)
-                waiting.extend(children(node))
+                waiting.extend(node.children())
             plain = expr.value if isinstance(expr, Broadcast) else expr
             found = Operands(frozenset(buffers), tuple(names), isinstance(plain, Const))
             self._operands[id(expr)] = found
@@ -180,7 +180,7 @@ def _statements(root: Stmt) -> Iterable[Stmt]:
     while waiting:
         stmt = waiting.pop()
         yield stmt
-        waiting.extend(c for c in children(stmt) if isinstance(c, Stmt))
+        waiting.extend(c for c in stmt.children() if isinstance(c, Stmt))
 
 
 def loaded_buffers(root: Stmt) -> set[Buffer]:

@@ -23,7 +23,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import post_order
 from axisfold.sim.accesses import Statements
 from axisfold.sim.binding import bind_scalars
 from axisfold.sim.faults import Faults, not_left_zero, outside_launch
@@ -204,7 +204,7 @@ def allocated(root: Stmt) -> list[Allocate]:
         stmt = waiting.pop()
         if isinstance(stmt, Allocate):
             found.append(stmt)
-        waiting.extend(c for c in reversed(children(stmt)) if isinstance(c, Stmt))
+        waiting.extend(c for c in reversed(stmt.children()) if isinstance(c, Stmt))
     return found
 
 

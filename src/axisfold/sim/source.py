@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from axisfold.ir.printer import statement_lines
 from axisfold.ir.stmt import Kernel, Stmt
-from axisfold.ir.walk import children, rebuild
+from axisfold.ir.walk import rebuild
 
 
 class Source:
@@ -40,6 +40,6 @@ class Source:
 
 def _distinct(stmt: Stmt) -> Stmt:
     """Copy the statements of a program, but not its expressions."""
-    new = [_distinct(c) if isinstance(c, Stmt) else c for c in children(stmt)]
+    new = [_distinct(c) if isinstance(c, Stmt) else c for c in stmt.children()]
     changed = rebuild(stmt, new)
     return replace(stmt) if changed is stmt else changed

@@ -12,7 +12,7 @@ from weakref import WeakSet
 from axisfold.errors import ExpressionError, ReducerError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import children, free_vars, post_order, substitute, uses, variables
+from axisfold.ir.walk import free_vars, post_order, substitute, uses, variables
 from axisfold.tensor.axis import Axis, AxisVar, make_axis
 from axisfold.tensor.edges import check_indices
 from axisfold.tensor.reduce import Reduce
@@ -183,7 +183,7 @@ def _axis_names(
 
 def _check_reductions(name: str, body: Sequence[Expr]) -> list[Reduce]:
     """Return the body's reductions: all of it or none, of one reducer, at the top level."""
-    nested = post_order(*(child for root in body for child in children(root)))
+    nested = post_order(*(child for root in body for child in root.children()))
     top = [e for e in body if isinstance(e, Reduce)]
     if any(isinstance(n, Reduce) for n in nested) or (top and len(top) != len(body)):
         raise ReducerError(

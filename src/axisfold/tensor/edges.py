@@ -14,7 +14,6 @@ from axisfold.analysis.affine import linear_form
 from axisfold.errors import ExpressionError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, IfThenElse, Node, Var
-from axisfold.ir.walk import children
 from axisfold.tensor.axis import Axis
 from axisfold.tensor.reduce import Reduce
 from axisfold.tensor.tensor import TensorLoad
@@ -75,7 +74,7 @@ def _always_evaluated(root: Expr) -> Iterator[TensorLoad]:
         seen.add(id(node))
         if isinstance(node, TensorLoad):
             yield node
-        waiting.extend([node.condition] if isinstance(node, IfThenElse) else children(node))
+        waiting.extend([node.condition] if isinstance(node, IfThenElse) else node.children())
 
 
 def _ends(index: Expr, ranges: Mapping[Var, Ends]) -> Ends:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from axisfold.dtypes import bit_pattern
-from axisfold.ir.equal import plain_fields
 from axisfold.ir.expr import Const, Node, Var
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.node import plain_fields
+from axisfold.ir.walk import post_order
 
 
 def expression_key(roots: Iterable[Node]) -> Hashable:
@@ -27,5 +27,5 @@ def _row(node: Node, variables: dict[Var, int], numbers: dict[int, int]) -> Hash
         return ("Var", node.dtype, variables.setdefault(node, len(variables)))
     if isinstance(node, Const):
         return ("Const", node.dtype, bit_pattern(node.value, node.dtype))
-    plain = tuple(getattr(node, name) for name in plain_fields(type(node)))
-    return (type(node).__name__, plain, tuple(numbers[id(c)] for c in children(node)))
+    plain = tuple(getattr(node, name) for name in plain_fields(node))
+    return (type(node).__name__, plain, tuple(numbers[id(c)] for c in node.children()))

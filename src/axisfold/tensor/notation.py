@@ -26,7 +26,7 @@ from axisfold.ir.expr import (
     Select,
     Var,
 )
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import post_order
 from axisfold.tensor.tensor import Operation, Tensor, TensorLoad
 
 LONGEST: Final = 72  # characters of an expression before parts of it get names
@@ -87,14 +87,14 @@ class ExprWriter:
         for root in exprs:
             uses[root] += 1
         for node in _distinct(exprs):
-            uses.update(children(node))
+            uses.update(node.children())
         texts = [self.operand(e, uses) for e in exprs]
         return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
     def operand(self, root: Expr, uses: Counter[Node] | None = None) -> str:
         """Return the text of an expression that stands alone."""
         if uses is None:
-            uses = Counter(c for n in _distinct([root]) for c in children(n))
+            uses = Counter(c for n in _distinct([root]) for c in n.children())
         for node in post_order(root):
             if node in self.done:
                 continue

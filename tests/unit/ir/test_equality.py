@@ -11,7 +11,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Binary, Broadcast, Call, Cast, Compare, Const, Load, Not, Ramp, Var
 from axisfold.ir.stmt import For, If, Seq, Store
-from axisfold.ir.walk import children, free_vars, post_order, rewrite, substitute, uses, variables
+from axisfold.ir.walk import free_vars, post_order, rewrite, substitute, uses, variables
 
 OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0x7FF8_0000_0000_0001))[0]
 
@@ -125,7 +125,7 @@ def test_the_variables_of_a_node_are_those_of_all_its_parts():
     assert variables(If(a < b, Seq(()))) == {a, b}
     assert variables(For(a, build.const(0), c, "serial", Seq(()), stop=d < 1)) == {c, d}
     assert not variables(build.const(1))
-    assert [len(children(node)) for node in (masked, whole, call)] == [2, 1, 2]
+    assert [len(node.children()) for node in (masked, whole, call)] == [2, 1, 2]
 
 
 def test_deep_expressions_simplify():
@@ -156,8 +156,8 @@ def test_rewriting_keeps_what_did_not_change():
     kept, changed = Binary("mul", x, x), Binary("mul", y, y)
     both = Binary("add", kept, changed)
     result = substitute(both, {y: z})
-    assert children(result)[0] is kept
-    assert children(result)[1] == Binary("mul", z, z)
+    assert result.children()[0] is kept
+    assert result.children()[1] == Binary("mul", z, z)
     assert substitute(both, {z: x}) is both
     assert substitute(both, {}) is both
 
@@ -167,8 +167,8 @@ def test_masks_and_stops_are_children():
     A = Buffer("A", FLOAT32, (x,))
     at = Ramp(x, build.const(1), 4)
     mask = Compare("lt", at, Broadcast(Var("n"), 4))
-    assert mask in children(Load(A, at, mask))
+    assert mask in Load(A, at, mask).children()
     stop = Compare("lt", x, Var("m"))
-    assert stop in children(For(x, build.const(0), x, "serial", Seq(()), stop))
+    assert stop in For(x, build.const(0), x, "serial", Seq(()), stop).children()
     none = rewrite(Load(A, at), lambda n: n)
     assert none.mask is None

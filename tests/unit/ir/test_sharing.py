@@ -11,9 +11,10 @@ import pytest
 
 import axisfold
 from axisfold.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64
-from axisfold.ir import build, expr
+from axisfold.ir import build, node
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Binary, Broadcast, Compare, Const, Load, Ramp, Var, forget_shared
+from axisfold.ir.expr import Binary, Broadcast, Compare, Const, Load, Ramp, Var
+from axisfold.ir.node import forget_shared
 from axisfold.tensor.key import expression_key
 
 X, Y = Var("x"), Var("y")
@@ -44,11 +45,11 @@ def test_what_is_made_of_the_same_objects_is_one_object(make):
 
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
 def test_a_pickled_node_has_the_same_fields(make):
-    node = make()
-    again = pickle.loads(pickle.dumps(node))
-    assert type(again) is type(node)
-    assert str(again) == str(node)
-    assert again.dtype == node.dtype
+    first = make()
+    again = pickle.loads(pickle.dumps(first))
+    assert type(again) is type(first)
+    assert str(again) == str(first)
+    assert again.dtype == first.dtype
 
 
 @pytest.mark.parametrize(
@@ -82,15 +83,15 @@ def test_nodes_that_differ_in_one_part_are_kept_apart():
         Broadcast(X, 8), Load(A, X), Load(C, X), Load(A, Y), Load(A, X, None, 4),
         Load(A, X, cache="stream"), Load(A, X, ahead=4), Load(A, wide), Load(A, wide, MASK),
     ]  # fmt: skip
-    assert len({id(node) for node in nodes}) == len(nodes)
+    assert len({id(n) for n in nodes}) == len(nodes)
 
 
 def test_so_many_nodes_are_remembered_and_no_more(monkeypatch):
-    monkeypatch.setattr(expr, "_MOST_SHARED", 100)
+    monkeypatch.setattr(node, "_MOST_SHARED", 100)
     forget_shared()
     for n in range(1000):
         assert Binary("add", X, Const(n, INT32)) == Binary("add", X, Const(n, INT32))
-        assert len(expr._shared) <= 100
+        assert len(node.shared) <= 100
 
 
 def test_a_plan_leaves_no_nodes_behind():
@@ -98,7 +99,7 @@ def test_a_plan_leaves_no_nodes_behind():
     axisfold.fold(data, axisfold.Reducer("left", state={"s": "acc"}, identity={"s": 0},
         lift=lambda x: {"s": x * 3}, combine=lambda a, b: {"s": a.s + b.s},
         finalize=lambda a: a.s), axis=1)  # fmt: skip
-    assert not expr._shared
+    assert not node.shared
 
 
 def test_the_key_of_expressions_is_the_same_whether_nodes_are_shared_or_not():
@@ -109,9 +110,9 @@ def test_the_key_of_expressions_is_the_same_whether_nodes_are_shared_or_not():
         yield Binary("add", first, Binary("mul", x, FOUR))
 
     def apart():
-        for node in made():
+        for root in made():
             forget_shared()
-            yield node
+            yield root
 
     assert expression_key(made()) == expression_key(apart())
     assert expression_key(made()) != expression_key(reversed(list(made())))

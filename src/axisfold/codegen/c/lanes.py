@@ -42,7 +42,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children, rebuild
+from axisfold.ir.walk import rebuild
 
 
 def scalarize_lanes(kernel: Kernel) -> Kernel:
@@ -63,7 +63,7 @@ class _Scalarizer:
             case Seq():
                 return build.seq(*(self.stmt(s) for s in stmt.body))
             case For() | If() | Allocate():
-                return rebuild(stmt, [self._part(c) for c in children(stmt)])
+                return rebuild(stmt, [self._part(c) for c in stmt.children()])
             case Attr() if stmt.key == WORK:
                 return self.stmt(stmt.body)  # no threads share the rounds here
             case Attr() | AllReduce() | Launch() | Shuffle() | Barrier() | Ticket():

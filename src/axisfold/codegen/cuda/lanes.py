@@ -37,7 +37,7 @@ from axisfold.ir.expr import (
     Var,
 )
 from axisfold.ir.stmt import Allocate, For, If, Let, Seq, Stmt, Store
-from axisfold.ir.walk import children, post_order, rebuild
+from axisfold.ir.walk import post_order, rebuild
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class _Lanes:
             case Seq():
                 return build.seq(*(self._run(run) for run in _runs(stmt.body)))
             case _:
-                return rebuild(stmt, [self._part(c) for c in children(stmt)])
+                return rebuild(stmt, [self._part(c) for c in stmt.children()])
 
     def _part(self, node: Node) -> Node:
         return node if isinstance(node, Expr) else self.stmt(node)  # type: ignore[arg-type]
@@ -248,7 +248,7 @@ def _evaluated(root: Expr) -> list[Expr]:
     while waiting:
         node = waiting.pop()
         found.append(node)
-        below = [node.condition] if isinstance(node, IfThenElse) else children(node)
+        below = [node.condition] if isinstance(node, IfThenElse) else node.children()
         waiting += [c for c in below if isinstance(c, Expr)]
     return found[::-1]
 

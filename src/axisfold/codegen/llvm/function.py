@@ -62,7 +62,6 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import children
 
 
 def symbol(kernel: Kernel) -> str:
@@ -328,7 +327,7 @@ class _Function:
         if isinstance(node, Load):
             offset = self._offset(node)[0]
             return (offset,) if node.mask is None else (offset, node.mask)
-        return tails.long_tail(node) or children(node)
+        return tails.long_tail(node) or node.children()
 
     def _node(self, node: Node, args: list[str]) -> str:
         w = self.w

@@ -28,7 +28,7 @@ from axisfold.ir.expr import (
     Var,
 )
 from axisfold.ir.stmt import Allocate, Attr, If, Kernel, Launch, Let, Seq, Stmt
-from axisfold.ir.walk import children, post_order
+from axisfold.ir.walk import post_order
 from axisfold.runtime.cuda.hostplan import Entry
 
 # From a row's words and operands to the node.
@@ -83,7 +83,7 @@ class _Writer:
     def expr(self, root: Expr) -> int:
         for node in post_order(root):
             if id(node) not in self._row_of:
-                parts = [self._row_of[id(part)] for part in children(node)]
+                parts = [self._row_of[id(part)] for part in node.children()]
                 self._row_of[id(node)] = len(self.rows)
                 self.rows.append([_words(node), parts])
                 self._alive.append(node)
