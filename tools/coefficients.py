@@ -34,8 +34,8 @@ class Coefficients:
 
     Attributes
     ----------
-    per_ln2
-        1 / ln 2.
+    per_ln2, ln2_rounded
+        1 / ln 2, and ln 2.
     ln2, log10_2
         High and low part; a whole number of at most ``64 - precision`` bits times the high part
         is exact.
@@ -47,11 +47,14 @@ class Coefficients:
         (e**r - 1 - r - r**2 / 2) / r**3 for the same r.
     exp2
         (2**r - 1 - r ln 2) / r**2 for |r| <= 1 / 2.
+    short_exp
+        The function of ``exp``, by a degree less.
     log
         (2 artanh(s) - 2 s) / s**3 in powers of s**2, for (1 + s) / (1 - s) from 1/√2 to √2.
     """
 
     per_ln2: float
+    ln2_rounded: float
     ln2: tuple[float, float]
     log10_2: tuple[float, float]
     per_ln2_parts: tuple[float, float]
@@ -59,6 +62,7 @@ class Coefficients:
     exp: tuple[float, ...]
     expm1: tuple[float, ...]
     exp2: tuple[float, ...]
+    short_exp: tuple[float, ...]
     log: tuple[float, ...]
 
 
@@ -109,13 +113,16 @@ def coefficients(
     square = ((Decimal(2).sqrt() - 1) / (Decimal(2).sqrt() + 1)) ** 2
     half = Decimal("0.5")
     polynomials = {
-        "exp": interpolated(
-            # Its product with r**2 is added to 1 + r, and below 0 that counts most at the end.
-            lambda k: 1 / Decimal(math.factorial(k + 2)),
-            -ln2 / 2 * Decimal("1.1"),
-            ln2 / 2,
-            exp_degree - 2,
-        ),
+        # Its product with r**2 is added to 1 + r, and below 0 that counts most at the end.
+        **{
+            name: interpolated(
+                lambda k: 1 / Decimal(math.factorial(k + 2)),
+                -ln2 / 2 * Decimal("1.1"),
+                ln2 / 2,
+                degree - 2,
+            )
+            for name, degree in (("exp", exp_degree), ("short_exp", exp_degree - 1))
+        },
         "expm1": interpolated(
             lambda k: 1 / Decimal(math.factorial(k + 3)), -ln2 / 2, ln2 / 2, expm1_degree - 3
         ),
@@ -126,6 +133,7 @@ def coefficients(
     }
     return {
         "per_ln2": rounded(1 / ln2, precision),
+        "ln2_rounded": rounded(ln2, precision),
         "ln2": parts(ln2, short, precision),
         "log10_2": parts(ln2 / ln10, short, precision),
         "per_ln2_parts": parts(1 / ln2, precision // 2, precision),

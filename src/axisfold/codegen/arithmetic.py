@@ -20,7 +20,9 @@ _UNSIGNED_DIVISION: Final = {
     "floormod": "remainder", "truncmod": "remainder",
 }  # fmt: skip
 # Functions of the maths library that are not called as in the IR.
-_MATHS: Final = {"abs": "fabs", "round": "rint", "power": "pow", "exp_nonpositive": "exp"}
+_MATHS: Final = {
+    "abs": "fabs", "round": "rint", "power": "pow", "exp_nonpositive": "exp", "exp_rounded": "exp",
+}  # fmt: skip
 
 
 # e**(x - a); a dialect puts in its head, the name, the type and the exponential.

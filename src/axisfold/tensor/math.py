@@ -44,6 +44,9 @@ def _unary(name: str, meaning: str) -> Any:
 
 exp = _unary("exp", "e**x")
 exp_nonpositive = _unary("exp_nonpositive", "e**x of x <= 0, in fewer steps; else any number")
+exp_rounded = _unary(
+    "exp_rounded", "e**x of x <= 0 that was rounded before: off by |x| units more, in fewer steps"
+)
 exp2 = _unary("exp2", "2**x")
 expm1 = _unary("expm1", "e**x - 1 without cancellation")
 log = _unary("log", "Natural logarithm")

@@ -56,7 +56,7 @@ def test_constants_fold_to_what_would_be_computed():
             simple = simplify(row.make(*constants))
             if isinstance(simple, Const):
                 folded += 1
-                assert row.agrees(simple.value, row.expected[n]), (
+                assert row.agrees(simple.value, row.expected[n], n), (
                     f"{row.name} of {values}: {simple}"
                 )
     assert folded > 5000

@@ -60,7 +60,7 @@ def _plain(x: Any, origin: Any) -> Any:
     """``exp(x - origin)``, up to the rounding of the difference."""
     if x.dtype.is_half:
         return te.exp2((_narrow(x) - origin) * _LOG2_E)
-    return te.exp_nonpositive(_narrow(x) - origin)
+    return te.exp_rounded(_narrow(x) - origin)
 
 
 def _exact(x: Any, origin: Any) -> Any:

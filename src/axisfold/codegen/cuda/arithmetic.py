@@ -119,7 +119,7 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
     if name == "mulhi":
         sign = "" if dtype.kind == "int" else "u"
         return call(f"__{sign}mul{'64' if dtype.bits == 64 else ''}hi", *args)
-    if name == "exp_nonpositive" and dtype.bits == 64:
+    if name in ("exp_nonpositive", "exp_rounded") and dtype.bits == 64:
         return helpers.named("exp_nonpositive_f64", *args)
     if name == "exp_difference":
         return rounded(helpers, dtype, helpers.call(name, computed(dtype), *args))

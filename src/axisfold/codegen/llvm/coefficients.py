@@ -13,8 +13,8 @@ class Coefficients:
 
     Attributes
     ----------
-    per_ln2
-        1 / ln 2.
+    per_ln2, ln2_rounded
+        1 / ln 2, and ln 2.
     ln2, log10_2
         High and low part; a whole number of at most ``64 - precision`` bits times the high part
         is exact.
@@ -26,11 +26,14 @@ class Coefficients:
         (e**r - 1 - r - r**2 / 2) / r**3 for the same r.
     exp2
         (2**r - 1 - r ln 2) / r**2 for |r| <= 1 / 2.
+    short_exp
+        The function of ``exp``, by a degree less.
     log
         (2 artanh(s) - 2 s) / s**3 in powers of s**2, for (1 + s) / (1 - s) from 1/√2 to √2.
     """
 
     per_ln2: float
+    ln2_rounded: float
     ln2: tuple[float, float]
     log10_2: tuple[float, float]
     per_ln2_parts: tuple[float, float]
@@ -38,12 +41,14 @@ class Coefficients:
     exp: tuple[float, ...]
     expm1: tuple[float, ...]
     exp2: tuple[float, ...]
+    short_exp: tuple[float, ...]
     log: tuple[float, ...]
 
 
 _HEX: Final = float.fromhex
 FLOAT32_COEFFICIENTS: Final = Coefficients(
     per_ln2=_HEX("0x1.7154760000000p+0"),
+    ln2_rounded=_HEX("0x1.62e4300000000p-1"),
     ln2=(
         _HEX("0x1.62e4000000000p-1"),
         _HEX("0x1.7f7d1c0000000p-20"),
@@ -67,6 +72,13 @@ FLOAT32_COEFFICIENTS: Final = Coefficients(
         _HEX("0x1.1113aa0000000p-7"),
         _HEX("0x1.6d59320000000p-10"),
         _HEX("0x1.9bdd1a0000000p-13"),
+    ),
+    short_exp=(
+        _HEX("0x1.fffffe0000000p-2"),
+        _HEX("0x1.5554c80000000p-3"),
+        _HEX("0x1.5558960000000p-5"),
+        _HEX("0x1.121eec0000000p-7"),
+        _HEX("0x1.68acc40000000p-10"),
     ),
     expm1=(
         _HEX("0x1.5555560000000p-3"),
@@ -92,6 +104,7 @@ FLOAT32_COEFFICIENTS: Final = Coefficients(
 )
 FLOAT64_COEFFICIENTS: Final = Coefficients(
     per_ln2=_HEX("0x1.71547652b82fep+0"),
+    ln2_rounded=_HEX("0x1.62e42fefa39efp-1"),
     ln2=(
         _HEX("0x1.62e42fefa3800p-1"),
         _HEX("0x1.ef35793c76730p-45"),
@@ -120,6 +133,18 @@ FLOAT64_COEFFICIENTS: Final = Coefficients(
         _HEX("0x1.27e74871d4165p-22"),
         _HEX("0x1.af599f200abf6p-26"),
         _HEX("0x1.1b516978e8739p-29"),
+    ),
+    short_exp=(
+        _HEX("0x1.0000000000001p-1"),
+        _HEX("0x1.555555555550bp-3"),
+        _HEX("0x1.5555555553617p-5"),
+        _HEX("0x1.1111111133d71p-7"),
+        _HEX("0x1.6c16c17b172ecp-10"),
+        _HEX("0x1.a01a008eb3213p-13"),
+        _HEX("0x1.a019b03164f5dp-16"),
+        _HEX("0x1.71e13e0567cb5p-19"),
+        _HEX("0x1.289afd521706cp-22"),
+        _HEX("0x1.a91f7dda6e26fp-26"),
     ),
     expm1=(
         _HEX("0x1.5555555555556p-3"),

@@ -93,18 +93,19 @@ class Lanes:
 
     def polynomial(self, x: str, square: str, coefficients: Sequence[float]) -> str:
         """Append a polynomial, lowest power first: even and odd powers side by side (Horner)."""
-        even, odd = (self._horner(square, coefficients[n::2]) for n in (0, 1))
+        even, odd = (self.horner(square, coefficients[n::2]) for n in (0, 1))
         return self.muladd(odd, x, even)
 
     def by_pairs(self, x: str, square: str, coefficients: Sequence[float]) -> str:
         """Append a polynomial, lowest power first: Horner in x², of pairs that wait for x only."""
-        made = [self._horner(x, coefficients[n : n + 2]) for n in range(0, len(coefficients), 2)]
+        made = [self.horner(x, coefficients[n : n + 2]) for n in range(0, len(coefficients), 2)]
         result = made.pop()
         for pair in reversed(made):
             result = self.muladd(result, square, pair)
         return result
 
-    def _horner(self, x: str, coefficients: Sequence[float]) -> str:
+    def horner(self, x: str, coefficients: Sequence[float]) -> str:
+        """Append a polynomial, lowest power first, by the fewest operations."""
         result = self.const(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             result = self.muladd(result, x, self.const(coefficient))
