@@ -65,13 +65,19 @@ def measure(expr: Expr, env: Bounds) -> Measure:
         if id(node) in memory:
             stack.pop()
             continue
-        operands = _operands(node)
-        missing = [operand for operand in operands if id(operand) not in memory]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        memory[id(node)] = _measured(node, [memory[id(operand)] for operand in operands], env)
+        parts: list[Measure] = []
+        for operand in _operands(node):
+            known = memory.get(id(operand))
+            if known is not None:
+                parts.append(known)
+            elif operand.child_fields:
+                stack.append(operand)
+            else:  # half of all nodes
+                known = memory[id(operand)] = _measured(operand, [], env)
+                parts.append(known)
+        if stack[-1] is node:
+            stack.pop()
+            memory[id(node)] = _measured(node, parts, env)
     return memory[id(expr)]
 
 
@@ -103,7 +109,7 @@ def _operands(node: Expr) -> tuple[Expr, ...]:
     """Return the children whose ranges decide the range of ``node``."""
     if isinstance(node, Binary):
         return (node.a, node.b)
-    if isinstance(node, (Var, Const)):
+    if not node.child_fields:
         return ()
     if isinstance(node, (Select, IfThenElse)):
         return (node.true_value, node.false_value)

@@ -7,8 +7,7 @@ until none fires, on an explicit stack, and remembers results by node identity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from operator import is_
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from axisfold.analysis.division import (
@@ -33,9 +32,7 @@ from axisfold.ir.expr import (
     IfThenElse,
     Not,
     Select,
-    Var,
 )
-from axisfold.ir.walk import rebuild
 
 # Operations on indices that are decided by ranges and proofs.
 _RANGED: Final = frozenset(
@@ -114,14 +111,16 @@ def _over_simple_parts(
     parts = _parts(node)
     simple: list[Expr] = []
     missing: list[Expr] = []
+    is_same = True
     for part in parts:
-        if not part.child_fields or hasattr(part, "_is_simple"):  # settled
-            simple.append(part)
-        elif (known := memory.get(id(part))) is not None:
+        if (known := memory.get(id(part))) is not None:
             simple.append(known[1])
+            is_same = is_same and known[1] is part
+        elif not part.child_fields or hasattr(part, "_is_simple"):  # settled
+            simple.append(part)
         else:
             missing.append(part)
-    return (node if missing else _with_parts(node, parts, simple)), missing
+    return (node if missing or is_same else _with_parts(node, parts, simple)), missing
 
 
 def _is_settled(node: Expr) -> bool:
@@ -168,22 +167,17 @@ def _is_chain(node: Expr) -> bool:
     return isinstance(node, Binary) and node.op in ("add", "sub") and is_index(node.dtype)
 
 
-def _parts(node: Expr) -> list[Expr]:
+def _parts(node: Expr) -> Sequence[Expr]:
     """Return what must be simple before ``node`` is: all operands of a whole sum at once."""
-    if isinstance(node, Binary):
-        if _is_chain(node):
-            return [leaf for leaf, _ in leaves(node)]
-        return [node.a, node.b]
-    return [child for child in node.children() if isinstance(child, Expr)]
+    if _is_chain(node):
+        return [leaf for leaf, _ in leaves(node)]
+    return node.children()  # type: ignore[return-value]
 
 
-def _with_parts(node: Expr, parts: list[Expr], simple: list[Expr]) -> Expr:
-    if all(map(is_, simple, parts)):
-        return node
-    if not isinstance(node, Binary):
-        return rebuild(node, simple)
+def _with_parts(node: Expr, parts: Sequence[Expr], simple: Sequence[Expr]) -> Expr:
+    """Return a node over other parts."""
     if not _is_chain(node):
-        return Binary(node.op, *simple)
+        return node.with_children(simple)
     # Rebuild the tree of additions and subtractions over new leaves, right to left.
     fresh = dict(zip(map(id, parts), simple, strict=True))
     done: list[Expr] = []
@@ -202,8 +196,6 @@ def _with_parts(node: Expr, parts: list[Expr], simple: list[Expr]) -> Expr:
 
 def _apply(node: Expr, env: Bounds) -> Expr:
     """Apply the rule of one node whose parts are simple."""
-    if isinstance(node, (Var, Const)):
-        return node
     if isinstance(node, Binary):
         if node.dtype.lanes > 1:
             return node

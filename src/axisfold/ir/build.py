@@ -138,10 +138,13 @@ def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
         folded = _fold_lanes(op, a, b)
         if folded is not None:
             return folded
-    if isinstance(a, Const) and isinstance(b, Const) and dtype.is_integer:
-        return const(fold_integers(op, int(a.value), int(b.value)), dtype)
     if dtype.is_integer:
-        simpler = _integer_identity(op, a, b)
+        x, y = _number(a), _number(b)
+        if x is None and y is None:
+            return a if a is b and op in ("min", "max") else Binary(op, a, b)
+        if isinstance(a, Const) and isinstance(b, Const):
+            return const(fold_integers(op, int(a.value), int(b.value)), dtype)
+        simpler = _integer_identity(op, a, b, x, y)
         return Binary(op, a, b) if simpler is None else simpler
     if op in ("and", "or"):
         neutral, absorbing = (True, False) if op == "and" else (False, True)
@@ -174,10 +177,10 @@ def _fold_lanes(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
     return None
 
 
-def _integer_identity(op: BinaryOp, a: Expr, b: Expr) -> Expr | None:
-    x, y = _number(a), _number(b)
-    if x is None and y is None:
-        return a if op in ("min", "max") and a is b else None
+def _integer_identity(
+    op: BinaryOp, a: Expr, b: Expr, x: Scalar | None, y: Scalar | None
+) -> Expr | None:
+    """Return what is simpler where ``a`` is the number ``x``, or ``b`` is ``y``."""
     if op == "add":
         return b if x == 0 else a if y == 0 else None
     if op == "sub":

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -135,18 +137,20 @@ class Operators:
 
     def astype(self, dtype: Any) -> Any:
         """Build the conversion to ``dtype``."""
-        from axisfold.ir import build
+        return _build().cast(dtype, self.__axisfold_expr__())
 
-        return build.cast(dtype, self.__axisfold_expr__())
+
+@cache
+def _build() -> ModuleType:
+    """Return what makes nodes: thousands of times, and an import takes as long as a node."""
+    from axisfold.ir import build
+
+    return build
 
 
 def _binary(op: Any, a: Any, b: Any) -> Any:
-    from axisfold.ir import build
-
-    return build.operator(op, a, b)
+    return _build().operator(op, a, b)
 
 
 def _compare(op: Any, a: Any, b: Any) -> Any:
-    from axisfold.ir import build
-
-    return build.comparison(op, a, b)
+    return _build().comparison(op, a, b)

@@ -25,12 +25,13 @@ def post_order(*roots: Node) -> Iterator[Node]:
     """Yield each distinct node object once, children before parents."""
     seen: set[int] = set()
     stack: list[Any] = [*reversed(roots)]  # None: the node below is next
+    pop, see = stack.pop, seen.add
     while stack:
-        node = stack.pop()
+        node = pop()
         if node is None:
-            yield stack.pop()
-        elif id(node) not in seen:
-            seen.add(id(node))
+            yield pop()
+        elif (key := id(node)) not in seen:
+            see(key)
             if below := node.children():
                 stack += (node, None)
                 stack += below[::-1]
@@ -42,12 +43,13 @@ def statements(root: Node) -> Iterator[Node]:
     """Yield each distinct statement once, those inside of it before it; no expressions."""
     seen: set[int] = set()
     stack: list[Any] = [root]
+    pop, see = stack.pop, seen.add
     while stack:
-        node = stack.pop()
+        node = pop()
         if node is None:
-            yield stack.pop()
-        elif id(node) not in seen:
-            seen.add(id(node))
+            yield pop()
+        elif (key := id(node)) not in seen:
+            see(key)
             if inside := [c for c in node.children() if not isinstance(c, Expr)]:
                 stack += (node, None)
                 stack += inside[::-1]
@@ -81,10 +83,11 @@ def rewrite_all(
     """
     done = {} if done is None else done
     stack: list[Any] = [*reversed(roots)]  # None: the node below is next, of the children below it
+    pop = stack.pop
     while stack:
-        node = stack.pop()
+        node = pop()
         if node is None:
-            node, old = stack.pop(), stack.pop()
+            node, old = pop(), pop()
             new = [done[id(child)] for child in old]
             same = all(map(is_, new, old))
             done[id(node)] = rule(node if same else node.with_children(new))
@@ -119,6 +122,9 @@ def free_vars(root: Node) -> list[Var]:
 
 def variables(root: Node) -> frozenset[Var]:
     """Return the variables that occur, remembered by each node."""
+    known: frozenset[Var] | None = getattr(root, "_variables", None)
+    if known is not None:
+        return known
     stack = [root]
     while stack:
         node = stack[-1]
@@ -136,7 +142,7 @@ def variables(root: Node) -> frozenset[Var]:
         found = frozenset((node,)) if isinstance(node, Var) else widest.union(*sets)
         # Most nodes have the variables of one child, and share its set.
         object.__setattr__(node, "_variables", widest if found == widest else found)
-    return cast("frozenset[Var]", root._variables)  # type: ignore[attr-defined]
+    return root._variables  # type: ignore[attr-defined, no-any-return]
 
 
 _NONE: Final[frozenset[Var]] = frozenset()

@@ -11,7 +11,7 @@ from axisfold.errors import ArgumentError, ScheduleError
 from axisfold.ir.buffer import Facts
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.stmt import STREAMED, For, Kernel, Let
-from axisfold.ir.walk import post_order, statements
+from axisfold.ir.walk import free_vars, statements, variables
 from axisfold.lower.divisors import with_divisors
 from axisfold.lower.loops import LoopBuilder
 from axisfold.lower.storage import Storage, any_argument, argument
@@ -149,8 +149,10 @@ def _check_bound(kernel: Kernel) -> None:
             bound.add(node.var)
     roots = [kernel.body, *(e for b in kernel.params for e in (*b.shape, *b.strides))]
     for root in roots:
-        for node in post_order(root):
-            if isinstance(node, Var) and node not in bound:
+        if variables(root) <= bound:
+            continue
+        for node in free_vars(root):
+            if node not in bound:
                 raise ArgumentError(
                     f"variable {node.name!r} cannot be bound: it is no extent of an argument.",
                     code="A103",

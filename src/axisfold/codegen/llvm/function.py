@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm import arithmetic, memory, tails
@@ -299,7 +299,12 @@ class _Function:
         return self.offsets[id(node)][1]
 
     def expr(self, root: Expr) -> str:
-        return self._expr(root, {})
+        return self._leaf(root) if not root.child_fields else self._expr(root, {})
+
+    def _leaf(self, node: Node) -> str:
+        if isinstance(node, Const):
+            return constant(node.value, node.dtype)
+        return self.values[cast("Var", node)]
 
     def _expr(self, root: Node, done: dict[int, str]) -> str:
         """Emit an expression bottom-up; a node that occurs twice is computed once."""
@@ -309,14 +314,12 @@ class _Function:
             if node is None:
                 node, needs = stack.pop(), stack.pop()
                 done[id(node)] = self._node(node, [done[id(need)] for need in needs])
-            elif id(node) in done:
+            elif (key := id(node)) in done:
                 continue
-            elif isinstance(node, Var):
-                done[id(node)] = self.values[node]
-            elif isinstance(node, Const):
-                done[id(node)] = constant(node.value, node.dtype)
+            elif not node.child_fields:
+                done[key] = self._leaf(node)
             elif isinstance(node, IfThenElse):
-                done[id(node)] = self._lazy(node, done)
+                done[key] = self._lazy(node, done)
             else:
                 needs = self._operands(node)
                 stack += (needs, node, None)
@@ -327,7 +330,7 @@ class _Function:
         if isinstance(node, Load):
             offset = self._offset(node)[0]
             return (offset,) if node.mask is None else (offset, node.mask)
-        return tails.long_tail(node) or node.children()
+        return (isinstance(node, Compare) and tails.long_tail(node)) or node.children()
 
     def _node(self, node: Node, args: list[str]) -> str:
         w = self.w

@@ -18,7 +18,7 @@ from axisfold.codegen.llvm.writer import Writer
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Call, Expr, IfThenElse, Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Let, Store
-from axisfold.ir.walk import post_order, uses
+from axisfold.ir.walk import post_order, statements, uses
 
 Split = Callable[[Load | Store], tuple[Expr, int]]
 
@@ -99,10 +99,10 @@ def round_of(loop: For) -> Round:
     accesses: list[Load | Store] = []
     own: set[Buffer] = set()
     calls = 0
+    if any(isinstance(node, (For, If)) for node in statements(loop.body)):
+        return Round()
     for node in post_order(loop.body):
         match node:
-            case For() | If():
-                return Round()
             case IfThenElse() if node.dtype.lanes == 1:
                 return Round()
             case Allocate() if not node.buffer.is_on_stack:

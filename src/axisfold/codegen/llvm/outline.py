@@ -87,8 +87,9 @@ def _captured(root: Stmt) -> tuple[tuple[Buffer, ...], tuple[Var, ...]]:
     variables: dict[Var, None] = {}
     made: set[Buffer | Var] = set()
     for node in post_order(root):
-        if isinstance(node, Var):
-            variables[node] = None
+        if not node.child_fields:
+            if isinstance(node, Var):
+                variables[node] = None
         elif isinstance(node, (Load, Store)):
             buffers[node.buffer] = None
         elif isinstance(node, Allocate):

@@ -4,22 +4,34 @@
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from axisfold.dtypes import FLOAT32, DType, Scalar
 
 _FLOATS = {16: "half", 32: "float", 64: "double"}
+# Types by names of dtypes: each instruction asks for one.
+_value_types: Final[dict[str, str]] = {}
+_memory_types: Final[dict[str, str]] = {}
 
 
 def value_type(dtype: DType) -> str:
     """Return the type of a value in registers: one bit of a truth value, float of a bfloat16."""
-    element = "i1" if dtype.is_bool else memory_type(computed(dtype.element))
-    return element if dtype.lanes == 1 else f"<{dtype.lanes} x {element}>"
+    known = _value_types.get(dtype.name)
+    if known is None:
+        element = "i1" if dtype.is_bool else memory_type(computed(dtype.element))
+        known = element if dtype.lanes == 1 else f"<{dtype.lanes} x {element}>"
+        _value_types[dtype.name] = known
+    return known
 
 
 def memory_type(dtype: DType) -> str:
     """Return the type of a value in memory: one byte of a truth value, the bits of a bfloat16."""
-    element = _FLOATS[dtype.bits] if dtype.kind == "float" else f"i{dtype.bits}"
-    return element if dtype.lanes == 1 else f"<{dtype.lanes} x {element}>"
+    known = _memory_types.get(dtype.name)
+    if known is None:
+        element = _FLOATS[dtype.bits] if dtype.kind == "float" else f"i{dtype.bits}"
+        known = element if dtype.lanes == 1 else f"<{dtype.lanes} x {element}>"
+        _memory_types[dtype.name] = known
+    return known
 
 
 def computed(dtype: DType) -> DType:
