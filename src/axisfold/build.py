@@ -15,7 +15,14 @@ from axisfold.ir.expr import Var
 from axisfold.ir.stmt import Kernel
 from axisfold.passes.pipelines import device, legible, threads
 from axisfold.runtime.binding import LayoutMismatch, bind_layout, check_arrays, host_arrays
-from axisfold.runtime.cpu import Effort, MachineCode, assembly, compile_llvm, object_key
+from axisfold.runtime.cpu import (
+    Effort,
+    MachineCode,
+    assembly,
+    compile_llvm,
+    host_machine,
+    object_key,
+)
 from axisfold.runtime.cuda.call import Version
 from axisfold.runtime.cuda.function import CudaFunction, this_arch
 from axisfold.runtime.cuda.hostplan import Entry
@@ -70,7 +77,7 @@ class Compiled:
     def source(self) -> str:
         """Return the LLVM IR."""
         if not self._source:
-            self._source = emit_kernel(self.device)
+            self._source = emit_kernel(self.device, host_machine())
         return self._source
 
     def assembly(self) -> str:

@@ -14,8 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from axisfold.codegen.llvm.ports import Machine
 from axisfold.errors import CompileError
 from axisfold.runtime.disk import shared_cache
+
+WIDE_VECTOR: Final = 64
+"""Bytes of the registers of AVX-512, of which there are twice as many as of others."""
 
 _FORMAT: Final = "1"
 
@@ -62,7 +66,17 @@ def host_vector_bytes() -> int:
     """Return the bytes of the widest vector registers that this machine has."""
     with _lock:
         features = _host()[1].split(",")
-    return 64 if "+avx512f" in features else 32 if "+avx2" in features else 16
+    return WIDE_VECTOR if "+avx512f" in features else 32 if "+avx2" in features else 16
+
+
+def host_machine() -> Machine | None:
+    """Return this machine where its adders and multipliers are apart, as those of AMD's Zen."""
+    with _lock:
+        name, features = _host()
+    if not name.startswith("znver") or "+fma" not in features.split(","):
+        return None
+    width = host_vector_bytes()
+    return Machine(width, 32 if width == WIDE_VECTOR else 16)
 
 
 def compile_llvm(text: str, name: str, *, effort: Effort = "full") -> MachineCode:

@@ -3,6 +3,7 @@
 
 from axisfold.codegen.llvm.function import emit_kernel, symbol
 from axisfold.codegen.llvm.outline import PARALLEL
+from axisfold.codegen.llvm.ports import Machine
 from axisfold.codegen.signature import scalar_parameters
 
-__all__ = ["PARALLEL", "emit_kernel", "scalar_parameters", "symbol"]
+__all__ = ["PARALLEL", "Machine", "emit_kernel", "scalar_parameters", "symbol"]

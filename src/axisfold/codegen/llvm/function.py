@@ -22,6 +22,7 @@ from axisfold.codegen.llvm.outline import (
     context_type,
     outline,
 )
+from axisfold.codegen.llvm.ports import Machine
 from axisfold.codegen.llvm.recent import Place
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
@@ -69,9 +70,9 @@ def symbol(kernel: Kernel) -> str:
     return f"axisfold.{kernel.name}"
 
 
-def emit_kernel(kernel: Kernel) -> str:
-    """Return the LLVM IR of a kernel whose indices are int64."""
-    module = _Module(kernel)
+def emit_kernel(kernel: Kernel, machine: Machine | None = None) -> str:
+    """Return the LLVM IR of a kernel whose indices are int64, for any machine or one."""
+    module = _Module(kernel, machine)
     main = _Function(module, kernel.params, scalar_parameters(kernel))
     text = main.text(f'define i32 @"{symbol(kernel)}"', kernel.body)
     return "\n".join([text, *module.functions, *module.declarations.values(), ""])
@@ -80,8 +81,8 @@ def emit_kernel(kernel: Kernel) -> str:
 class _Module:
     """What the functions of one kernel share: its loops as functions, and declarations."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.symbol = symbol(kernel)
+    def __init__(self, kernel: Kernel, machine: Machine | None) -> None:
+        self.symbol, self.machine = symbol(kernel), machine
         self.readonly = frozenset(kernel.params) - frozenset(kernel.outputs)
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
@@ -192,7 +193,7 @@ class _Function:
                 w.start(inside)
             holding.begin_round()
             self.stmt(loop.body)
-            holding.end_round()
+            holding.end_round(self.module.machine)
         w.emit(f"{following} = add nsw i64 {counter}, 1")
         w.lines[phi] = f"  {counter} = phi i64 [ {low}, %{before} ], [ {following}, %{w.block} ]"
         w.branch(head)

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from axisfold.codegen.llvm import memory
 from axisfold.codegen.llvm.elementary import ELEMENTARY
+from axisfold.codegen.llvm.ports import Machine, balance
 from axisfold.codegen.llvm.recent import Access, Place
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.ir.buffer import Buffer
@@ -39,7 +40,7 @@ class Holding:
         self._before = [self._value(b, a) for b, a in places]
         self._block = w.block
         self._names: list[str] = []
-        self._line = 0
+        self._line = self._begin = 0
 
     def _value(self, buffer: Buffer, access: Access) -> str:
         known = self._w.recent.value(buffer, access)
@@ -55,18 +56,22 @@ class Holding:
 
     def begin_round(self) -> None:
         """Let the round know what these places hold."""
+        self._begin = len(self._w.lines)
         for (buffer, access), name in zip(self._places, self._names, strict=True):
             self._w.recent.read(buffer, access, name)
 
-    def end_round(self) -> None:
+    def end_round(self, machine: Machine | None) -> None:
         """Take the writes of a round back; their values are those of the next one."""
-        w = self._w
+        w, following = self._w, dict[str, str]()
         for n, (buffer, access) in enumerate(self._places):
             value, line = w.recent.take(buffer, access)
             if line is not None:
                 w.lines[line] = ""
+            following[self._names[n]] = value
             incoming = f"[ {self._before[n]}, %{self._block} ], [ {value}, %{w.block} ]"
             w.lines[self._line + n] = f"  {self._names[n]} = phi {access.kind} {incoming}"
+        if machine is not None and not (w.is_cold or w.calls):
+            balance(w, self._begin, following, machine)
 
     def leave(self) -> None:
         """Write what the last round has left."""

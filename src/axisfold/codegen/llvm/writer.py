@@ -46,6 +46,8 @@ class Writer:
         Whether the function writes past the caches.
     recent
         What this block has read from memory and written to it.
+    ones
+        Vectors of 1 that LLVM knows nothing of, by type (:mod:`axisfold.codegen.llvm.ports`).
     """
 
     def __init__(self, declarations: dict[str, str] | None = None) -> None:
@@ -58,6 +60,7 @@ class Writer:
         self.chosen: set[str] = set()
         self.streams = False
         self.recent = Recent()
+        self.ones: dict[str, str] = {}
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
         self._numbers = 0

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Multipliers take additions where adders have more to do, and nothing but the time changes."""
+
+import re
+from importlib import import_module
+
+import numpy as np
+import pytest
+from te_support.kernels import buffer, index, kernel, loop
+
+from axisfold.build import Compiled
+from axisfold.codegen.llvm import Machine, emit_kernel
+from axisfold.dtypes import FLOAT64
+from axisfold.ir import build
+from axisfold.ir.expr import Binary, Broadcast, Cast, Load, Ramp
+from axisfold.ir.stmt import Allocate, Store
+from axisfold.runtime import cpu
+
+ZEN = Machine(32, 16)
+LANES, ROUNDS = 4, 9
+WIDE = FLOAT64.with_lanes(LANES)
+ONE = Broadcast(build.const(1.0, FLOAT64), LANES)
+
+
+def lanes(n):
+    return Ramp(index(n * LANES), index(1), LANES)
+
+
+def element(A, i, n, states):
+    place = Binary("add", Binary("mul", i, index(states * LANES)), index(n * LANES))
+    return Load(A, Ramp(place, index(1), LANES))
+
+
+def widened(A, i, n, states):
+    return Cast(element(A, i, n, states), WIDE)
+
+
+def folded(step, states, dtype="float32"):
+    """Return a kernel that folds A into states by lanes: ``step`` gets state, A, round, number."""
+    A, B = buffer("A", dtype, ROUNDS * states * LANES), buffer("B", "float64", states * LANES)
+    P = buffer("P", "float64", states * LANES, scope="local")
+    zero = Broadcast(build.const(-0.0, FLOAT64), LANES)
+
+    def round_of(i):
+        return build.seq(
+            *(Store(P, lanes(n), step(Load(P, lanes(n)), A, i, n, states)) for n in range(states))
+        )
+
+    body = build.seq(
+        *(Store(P, lanes(n), zero) for n in range(states)),
+        loop(ROUNDS, round_of),
+        *(Store(B, lanes(n), Load(P, lanes(n))) for n in range(states)),
+    )
+    return kernel([A, B], [B], Allocate(P, body))
+
+
+def plain(state, *place):
+    return Binary("add", state, widened(*place))
+
+
+def twice(state, *place):
+    return plain(plain(state, *place), *place)
+
+
+def apart(state, *place):
+    """Two differences that the next round does not wait for."""
+    x = widened(*place)
+    return Binary("add", state, Binary("sub", Binary("sub", x, Binary("mul", x, x)), x))
+
+
+def cubes(state, *place):
+    x = widened(*place)
+    return Binary("add", state, Binary("mul", x, Binary("mul", x, Binary("sub", x, ONE))))
+
+
+def powers(state, *place):
+    x = widened(*place)
+    return Binary("add", state, Binary("mul", x, Binary("mul", x, Binary("mul", x, x))))
+
+
+def counts(program, machine=ZEN):
+    """Return how many additions and how many fused products the loop has."""
+    text = emit_kernel(program, machine)
+    rounds = next(part for part in text.split("br label %loop") if "%held" in part)
+    return len(re.findall("= f(?:add|sub) <", rounds)), rounds.count("@llvm.fma.")
+
+
+@pytest.mark.parametrize(
+    ("step", "states", "wanted"),
+    [
+        pytest.param(plain, 8, (0, 8), id="as many conversions"),
+        pytest.param(plain, 2, (2, 0), id="the next round waits"),
+        pytest.param(twice, 8, (8, 8), id="the next round waits for both"),
+        pytest.param(apart, 2, (3, 3), id="those first that it does not wait for"),
+        pytest.param(cubes, 8, (12, 4), id="fewer products"),
+        pytest.param(powers, 8, (8, 0), id="more products"),
+        pytest.param(plain, 10, (0, 10), id="just enough registers"),
+        pytest.param(plain, 11, (11, 0), id="too few registers"),
+    ],
+)
+def test_both_ports_have_as_much_to_do(step, states, wanted):
+    program = folded(step, states)
+    assert counts(program) == wanted
+    assert counts(program, None) == (sum(wanted), 0)
+
+
+def test_wide_vectors_are_several_registers():
+    assert counts(folded(plain, 8), Machine(16, 16)) == (0, 8)
+    assert counts(folded(plain, 10), Machine(64, 32)) == (0, 10)
+    assert counts(folded(plain, 11), Machine(64, 32)) == (0, 11)
+
+
+@pytest.mark.parametrize("step", [plain, twice, apart])
+def test_results_have_the_same_bits(monkeypatch, step):
+    rng = np.random.default_rng(5)
+    x = (rng.standard_normal(ROUNDS * 8 * LANES) * 10.0 ** rng.integers(-30, 30)).astype("float32")
+    x[::7] = rng.choice(np.float32([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38]), x[::7].size)
+    x.reshape(ROUNDS, 8, LANES)[:, 3] = -0.0
+    module, found = import_module("axisfold.build"), []
+    for machine in (ZEN, None):
+        monkeypatch.setattr(module, "host_machine", lambda machine=machine: machine)
+        out = np.full(8 * LANES, 7.0)
+        program = Compiled(folded(step, 8))
+        assert ("@llvm.fma." in program.source()) == (machine is not None)
+        program.run([x.ctypes.data, out.ctypes.data], [])
+        found.append(out)
+    np.testing.assert_array_equal(found[0], found[1])
+    numbers = ~np.isnan(found[0])
+    np.testing.assert_array_equal(np.signbit(found[0][numbers]), np.signbit(found[1][numbers]))
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "machine"),
+    [
+        ("znver3", "+avx2,+fma", Machine(32, 16)),
+        ("znver4", "+avx2,+avx512f,+fma", Machine(64, 32)),
+        ("znver3", "+avx2", None),
+        ("skylake-avx512", "+avx2,+avx512f,+fma", None),
+    ],
+)
+def test_which_machines_have_ports_apart(monkeypatch, name, features, machine):
+    monkeypatch.setattr(cpu, "_host", lambda: (name, features))
+    assert cpu.host_machine() == machine
