@@ -22,8 +22,8 @@ WIDE = FLOAT64.with_lanes(LANES)
 ONE = Broadcast(build.const(1.0, FLOAT64), LANES)
 
 
-def lanes(n):
-    return Ramp(index(n * LANES), index(1), LANES)
+def lanes(n, count):
+    return Ramp(index(n * count), index(1), count)
 
 
 def element(A, i, n, states):
@@ -35,21 +35,21 @@ def widened(A, i, n, states):
     return Cast(element(A, i, n, states), WIDE)
 
 
-def folded(step, states, dtype="float32"):
+def folded(step, states, width=LANES):
     """Return a kernel that folds A into states by lanes: ``step`` gets state, A, round, number."""
-    A, B = buffer("A", dtype, ROUNDS * states * LANES), buffer("B", "float64", states * LANES)
-    P = buffer("P", "float64", states * LANES, scope="local")
-    zero = Broadcast(build.const(-0.0, FLOAT64), LANES)
+    A, B = buffer("A", "float32", ROUNDS * states * width), buffer("B", "float64", states * width)
+    P = buffer("P", "float64", states * width, scope="local")
+    zero = Broadcast(build.const(-0.0, FLOAT64), width)
+    places = [lanes(n, width) for n in range(states)]
 
     def round_of(i):
-        return build.seq(
-            *(Store(P, lanes(n), step(Load(P, lanes(n)), A, i, n, states)) for n in range(states))
-        )
+        parts = [step(Load(P, p), A, i, n, states) for n, p in enumerate(places)]
+        return build.seq(*(Store(P, p, part) for p, part in zip(places, parts, strict=True)))
 
     body = build.seq(
-        *(Store(P, lanes(n), zero) for n in range(states)),
+        *(Store(P, p, zero) for p in places),
         loop(ROUNDS, round_of),
-        *(Store(B, lanes(n), Load(P, lanes(n))) for n in range(states)),
+        *(Store(B, p, Load(P, p)) for p in places),
     )
     return kernel([A, B], [B], Allocate(P, body))
 
@@ -105,9 +105,17 @@ def test_both_ports_have_as_much_to_do(step, states, wanted):
 
 
 def test_wide_vectors_are_several_registers():
-    assert counts(folded(plain, 8), Machine(16, 16)) == (0, 8)
-    assert counts(folded(plain, 10), Machine(64, 32)) == (0, 10)
-    assert counts(folded(plain, 11), Machine(64, 32)) == (0, 11)
+    """A product of eight float32 takes one register, to widen and to add it takes two each."""
+    wide = FLOAT64.with_lanes(8)
+
+    def step(state, A, i, n, states):
+        place = Binary("add", Binary("mul", i, index(states * 8)), index(n * 8))
+        x = Load(A, Ramp(place, index(1), 8))
+        return Binary("add", state, Cast(Binary("mul", x, x), wide))
+
+    assert counts(folded(step, 4, 8), Machine(32, 16)) == (1, 3)
+    assert counts(folded(step, 4, 8), Machine(64, 32)) == (4, 0)  # the next round would wait
+    assert counts(folded(step, 6, 8), Machine(32, 16)) == (6, 0)  # 12 registers are taken
 
 
 @pytest.mark.parametrize("step", [plain, twice, apart])

@@ -71,7 +71,8 @@ class Holding:
             incoming = f"[ {self._before[n]}, %{self._block} ], [ {value}, %{w.block} ]"
             w.lines[self._line + n] = f"  {self._names[n]} = phi {access.kind} {incoming}"
         if machine is not None and not (w.is_cold or w.calls):
-            balance(w, self._begin, following, machine)
+            kinds = [access.kind for _, access in self._places]
+            balance(w, self._begin, following, kinds, machine)
 
     def leave(self) -> None:
         """Write what the last round has left."""

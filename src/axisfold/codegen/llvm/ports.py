@@ -12,7 +12,7 @@ again.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,7 +62,9 @@ class _Line:
     weight: int
 
 
-def balance(w: Writer, begin: int, held: Mapping[str, str], machine: Machine) -> None:
+def balance(
+    w: Writer, begin: int, held: Mapping[str, str], kinds: Iterable[str], machine: Machine
+) -> None:
     """Let multipliers take additions of a round, until both sorts of ports have as much to do.
 
     Additions that the next round does not wait for come first; others only where the longer time
@@ -74,10 +76,13 @@ def balance(w: Writer, begin: int, held: Mapping[str, str], machine: Machine) ->
         A function that ends with the round, and the line where that begins; it is one block.
     held
         For each state that the loop holds its name in the round and that of its next value.
+    kinds
+        LLVM's types of these states.
     machine
         What it is compiled for.
     """
-    if not held or len(held) + _OTHERS > machine.registers:
+    taken = sum(_registers(kind, machine) for kind in kinds)
+    if not held or taken + _OTHERS > machine.registers:
         return
     lines = [p for n in range(begin, len(w.lines)) if (p := _parsed(w.lines[n], n, machine))]
     chains = _chains(lines, held)
@@ -98,14 +103,13 @@ def _parsed(line: str, number: int, machine: Machine) -> _Line | None:
         return None
     result, name = match.groups()
     uses = tuple(_NAME.findall(line, match.end()))
-    return _Line(number, result, name, uses, _registers(line, name, machine))
+    is_counted = name in _ADDERS or name in _MULTIPLIERS
+    return _Line(number, result, name, uses, _registers(line, machine) if is_counted else 0)
 
 
-def _registers(line: str, name: str, machine: Machine) -> int:
-    """Return how many registers an instruction on vectors of floats fills; 0 for others."""
-    if name not in _ADDERS and name not in _MULTIPLIERS:
-        return 0
-    sizes = [int(lanes) * _BYTES[kind] for lanes, kind in _VECTOR.findall(line)]
+def _registers(text: str, machine: Machine) -> int:
+    """Return how many registers the widest vector of floats takes that a text names, or 0."""
+    sizes = [int(lanes) * _BYTES[kind] for lanes, kind in _VECTOR.findall(text)]
     return -(-max(sizes) // machine.vector_bytes) if sizes else 0
 
 
