@@ -317,7 +317,53 @@ def test_s231_unknown_pragma(p):
     assert refused(p.s, "S231", lambda: p.s[p.B].pragma(p.i, "fetch")) == (
         "pragma of axis 'i' of stage 'B': unknown kind 'fetch'. Known are unroll, vectorize, "
         "reduce_style, any_place, auto_unroll_max_step, prefetch, repeat_edge, resident, "
-        "stream, unroll_explicit."
+        "shift_inwards, stream, unroll_explicit."
+    )
+
+
+def test_s234_groups_of_more_indices_than_there_may_be():
+    n = te.size_var("n", least=8)
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i], name="B")
+    s = te.create_schedule(B.op)
+    s[B].pragma(B.op.axis[0], "shift_inwards", 8)
+    assert refused(s, "S234", lambda: s[B].pragma(B.op.axis[0], "shift_inwards", 16)) == (
+        "pragma shift_inwards of axis 'i' of stage 'B': its extent n may be less than 16. Say that "
+        "it is not: te.size_var(…, least=16)."
+    )
+
+
+def columns_by_groups(result, state):
+    """Sums of columns by groups of so many, in a stage that is an output where there are none."""
+    n, m = te.size_var("n", least=8), te.var("m")
+    A = te.placeholder((m, n), "float64", name="A")
+    k = te.reduce_axis((0, m), "k")
+    P = te.compute((n,), lambda i: te.sum(A[k, i], axis=k), name="P")
+    B = te.compute((n,), lambda i: P[i] + 1, name="B") if result is not None else P
+    s = te.create_schedule(B.op)
+    if result:
+        s[B].pragma(B.op.axis[0], "shift_inwards", result)
+    s[P].pragma(P.op.axis[0], "shift_inwards", state)
+    return s, [A, B]
+
+
+def test_s235_an_output_folds_what_groups_share_twice():
+    with pytest.raises(ScheduleError) as caught:
+        lower(*columns_by_groups(None, 8))
+    assert str(caught.value) == (
+        "pragma shift_inwards of stage 'P': it is an output and folds in its own memory, so that "
+        "what two groups share would be folded twice. Fold in a stage of its own, as cache_write "
+        "makes, and read it. [axisfold-S235]"
+    )
+
+
+@pytest.mark.parametrize("other", [0, 4])
+def test_s236_a_tile_is_read_by_other_groups(other):
+    with pytest.raises(ScheduleError) as caught:
+        lower(*columns_by_groups(other, 8))
+    assert str(caught.value) == (
+        "pragma shift_inwards of stage 'P': stage 'B' reads it by other groups than 8 neighbours "
+        "along axis 0. Give that axis of 'B' the same pragma. [axisfold-S236]"
     )
 
 
@@ -575,6 +621,19 @@ def test_a207_extent_that_is_no_multiple():
     assert str(caught.value) == (
         "argument 0 (A) has extent 6 along axis 0, which is no multiple of 4. Pad the array, or "
         "leave divisible= away. [axisfold-A207]"
+    )
+
+
+def test_a206_extent_that_is_too_small():
+    n = te.size_var("n", least=8)
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i], name="B")
+    f = build(te.create_schedule(B.op), [A, B])
+    with pytest.raises(ShapeError) as caught:
+        f(np.zeros(7, "float32"), np.zeros(7, "float32"))
+    assert str(caught.value) == (
+        "argument 0 (A) has extent 7 along axis 0, but the kernel was built for 8 and more. Leave "
+        "least= away. [axisfold-A206]"
     )
 
 

@@ -92,6 +92,14 @@ def test_e209_variable(make):
     )
 
 
+@pytest.mark.parametrize("least", [-1, 2.0, True])
+def test_e226_least_extent(least):
+    assert refused(ExpressionError, "E226", lambda: te.size_var("x", least=least)) == (
+        f"variable 'x': least={least!r} is no integer >= 0. Give the smallest extent that arrays "
+        "have, such as 64."
+    )
+
+
 @pytest.mark.parametrize(("function", "count"), [(lambda i: i, 1), (lambda i, j, k: i, 3)])
 def test_e211_wrong_number_of_axes(function, count):
     assert refused(ExpressionError, "E211", lambda: te.compute((2, 3), function, "C")) == (

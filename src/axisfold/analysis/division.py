@@ -160,7 +160,24 @@ def _constant_floormod(node: Binary, divisor: int, env: Bounds) -> Expr:
             return node
         part = Binary("floormod", inner_sum, const(divisor // common, node.dtype))
         return rendered(Linear({part: common}, rest.constant % common), node)
+    found = _without_small_part(rest, divisor, node, env)
+    if found is not None:
+        return found
     return node if dividend is node.a else Binary("floormod", dividend, node.b)
+
+
+def _without_small_part(rest: Linear, divisor: int, node: Binary, env: Bounds) -> Expr | None:
+    """Take out what is less than a factor g of all else: (g t + r) mod g d is g (t mod d) + r."""
+    large = {key: scale for key, scale in rest.terms.items() if math.gcd(scale, divisor) > 1}
+    factor = math.gcd(divisor, *large.values())
+    small = rest.plus(Linear(large), -1)
+    if not large or factor == 1 or not is_within(small, const(factor, node.dtype), env):
+        return None
+    terms = to_expr(Linear({key: scale // factor for key, scale in large.items()}), node.dtype)
+    if terms is None:
+        return None
+    part = Binary("floormod", terms, const(divisor // factor, node.dtype))
+    return rendered(small.plus(Linear({part: factor})), node)
 
 
 def _symbolic_floormod(node: Binary, env: Bounds) -> Expr:

@@ -66,7 +66,8 @@ class NoValue(Exception):
 class Point(dict[Var, int]):
     """Values of variables, and of expressions by their identity, which they keep.
 
-    Sizes that have no value of their own are all alike; others of which nothing is known are 1.
+    Sizes that have no value of their own are alike, where they may be; others of which nothing is
+    known are 1.
     """
 
     def __init__(self, size: int) -> None:
@@ -75,7 +76,7 @@ class Point(dict[Var, int]):
         self.known: dict[int, tuple[Expr, int]] = {}
 
     def __missing__(self, var: Var) -> int:
-        return self.size if var.is_size else 1
+        return max(self.size, var.least) if var.is_size else 1
 
 
 class Bounds(Mapping[Var, Domain]):
@@ -172,7 +173,7 @@ class Bounds(Mapping[Var, Domain]):
             for fact in self.facts:
                 for name, low in _floors(fact):
                     self._floors[name] = max(low, self._floors.get(name, low))
-        kind: int | float = 0 if var.is_size else -math.inf
+        kind: int | float = var.least if var.is_size else -math.inf
         return max(kind, self._floors.get(var, kind))
 
 

@@ -34,6 +34,7 @@ from axisfold.plan.sizes_cpu import (
     cpu_sizes,
     cpu_stores,
     cpu_width,
+    least_columns,
     plain_outputs,
     spread_stores,
     stream_outputs,
@@ -205,7 +206,10 @@ def _on_host(
         stores = spread_stores(problem, max(r.dtype.itemsize for r in traced.results))
     ranks = len(problem.kept), len(problem.reduced)
     loads = cpu_loads(problem, sizes)
-    return problem, rest, LayoutClass(*ranks, kind, steps, *sizes, None, width, stores, loads)
+    is_whole = kind == "kept" and not (width or stores or traced.is_spread)
+    least = least_columns(problem) if is_whole else 0
+    layout = LayoutClass(*ranks, kind, steps, *sizes, None, width, stores, loads, least)
+    return problem, rest, layout
 
 
 def _part_step(target: Target, dtype: DType | Float8, step: Inner, is_result: bool) -> Inner:

@@ -94,11 +94,12 @@ class Expr(Node, Operators):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Var(Expr):
-    """A scalar variable, compared by identity.  ``is_size`` promises a value >= 0."""
+    """A scalar variable, compared by identity.  ``is_size`` promises a value >= ``least``."""
 
     name: str
     dtype: DType = INT32
     is_size: bool = False
+    least: int = 0
 
     def children(self) -> tuple[Expr, ...]:
         return ()

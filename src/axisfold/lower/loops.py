@@ -15,6 +15,7 @@ from axisfold.ir.stmt import Allocate, Attr, For, If, Stmt
 from axisfold.ir.walk import rewrite, rewrite_all, substitute
 from axisfold.lower.attachments import check_attachments
 from axisfold.lower.banks import padded_strides
+from axisfold.lower.edges import check_shifts, has_places, indices_of
 from axisfold.lower.inline import inlined
 from axisfold.lower.last_block import LastBlock, check_blocks, check_places
 from axisfold.lower.parts import check_private, own_part
@@ -69,6 +70,7 @@ class LoopBuilder:
         self.target = target
         schedule = with_threads_outside(with_one_axis_per_tag(inlined(schedule)))
         check_attachments(schedule)
+        check_shifts(schedule)
         check_places(schedule)
         bounds = infer_bounds(schedule)
         for share in (with_shared_work, with_rounds_for):
@@ -180,23 +182,24 @@ class LoopBuilder:
         of its loop: they are only :meth:`lowered`.
         """
         values = self.bounds[stage].values if indices is None else indices
-        axes = stage.repeated_axes
-        if not axes:
+        indices = self.indices(stage, values)
+        inside = {var: Var(var.name, var.dtype) for var in indices}
+        if not inside:
             return self._resolver(values)
-        inside: dict[Var, Expr] = {}
-        places = dict(values)
-        for axis in axes:
-            within = inside[axis.var] = Var(axis.name, axis.var.dtype)
-            last = axis.min + axis.extent - 1
-            places[within] = build.minimum(values[axis.var], last)
 
         def rule(node: Node) -> Node:
-            """Let what has no memory beyond the edge be read at its last index."""
-            is_whole = isinstance(node, TensorLoad) and not self._repeats(node.tensor)
-            return substitute(node, inside) if is_whole else node
+            """Let a tile that has memory beyond the edge be read at its places."""
+            is_tile = isinstance(node, TensorLoad) and has_places(self.schedule, node.tensor)
+            return substitute(node, inside) if is_tile else node
 
-        resolver = self._resolver(places)
+        places = {place: values[var] for var, place in inside.items()}
+        resolver = self._resolver({**values, **indices, **places})
         return lambda expr: resolver(rewrite(expr, rule))
+
+    def indices(self, stage: Stage, places: Mapping[Var, Expr]) -> dict[Var, Expr]:
+        """Return the index that each place stands for, for axes that reach over their edge."""
+        domains = {**enclosing_domains(stage, self.bounds), **self.bounds[stage].loops}
+        return indices_of(stage, places, environment(domains))
 
     def _resolver(self, values: Mapping[Var, Expr]) -> Resolve:
         """Return what puts values in the place of variables, and reads of memory in that of te's.
@@ -221,13 +224,6 @@ class LoopBuilder:
             return rewrite_all((expr,), rule, done)[0]
 
         return resolve
-
-    def _repeats(self, tensor: Tensor) -> bool:
-        """Return whether a tensor is a tile with memory, and values, beyond the edge."""
-        return any(
-            stage.repeated_axes and tensor in (*stage.op.outputs, *stage.origin_op.outputs)
-            for stage in self.schedule.stages
-        )
 
     def lowered(self, expr: Expr) -> Expr:
         """Return an expression with reads of memory in the place of reads of tensors."""
@@ -374,7 +370,10 @@ class Nest:
 
     def _innermost(self) -> Stmt:
         targets = self.targets()
-        indices = [self.bounds.values[axis.var] for axis in self.stage.op.axis]
+        values = self.bounds.values
+        if self.stage.is_output:
+            values = {**values, **self.builder.indices(self.stage, values)}
+        indices = [values[axis.var] for axis in self.stage.op.axis]
         if self.reduction is not None:
             body = update_statement(self.reduction, targets, indices, self.resolve)
         else:

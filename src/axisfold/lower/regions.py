@@ -226,7 +226,7 @@ def root_of(stage: Stage) -> Stage:
 
 def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds]) -> Region:
     if stage.attachment is None:
-        return tuple((axis.min, axis.extent) for axis in stage.op.axis)
+        return tuple((axis.min, stage.places(axis)) for axis in stage.op.axis)
     around = enclosing_domains(stage, bounds)
     shared = sharers(stage)
     fixed = {var: domain for var, domain in around.items() if var not in shared}
@@ -244,7 +244,7 @@ def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds
             ]
             region = touched if region is None else _union(region, touched, environment(env))
     if region is None:
-        return tuple((axis.min, axis.extent) for axis in stage.op.axis)
+        return tuple((axis.min, stage.places(axis)) for axis in stage.op.axis)
     return tuple((low, simplify(high - low + 1, environment(fixed))) for low, high in region)
 
 

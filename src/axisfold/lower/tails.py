@@ -46,7 +46,7 @@ def stage_guards(
             index = indices[axis.var]
             edges = [index >= axis.min]
             if axis not in stage.repeated_axes:
-                edges.insert(0, index < axis.extent)
+                edges.insert(0, index < stage.places(axis))
             for edge in edges:
                 if not can_prove(edge, env) and edge not in found:
                     found.append(edge)

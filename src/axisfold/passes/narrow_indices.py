@@ -114,7 +114,7 @@ class _Pass(StmtRewriter):
         self.bounds = self.bounds.extended(var, low, extent)
         if not is_known or var.dtype != INT64:
             return var
-        self.narrow[var] = Var(var.name, INT32, var.is_size)
+        self.narrow[var] = Var(var.name, INT32, var.is_size, var.least)
         return self.narrow[var]
 
     def visit_for(self, loop: For) -> Stmt:

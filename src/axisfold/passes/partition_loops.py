@@ -44,6 +44,7 @@ from axisfold.passes.guards import (
     is_tested_once,
     reaches_of,
 )
+from axisfold.passes.last_groups import without_last_group
 from axisfold.passes.merging_rounds import merging_round, without
 from axisfold.passes.registers import counts
 from axisfold.passes.rewriter import StmtRewriter, substatements
@@ -97,6 +98,8 @@ class _Partition(StmtRewriter):
         self.is_named = False
         # After how many rounds nothing is left of loops that are cut.
         self.rounds: dict[Var, Expr] = {}
+        # How many loops of a thread there are around.
+        self.around = 0
 
     def visit(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Attr) and stmt.key == ANY_PLACE:
@@ -132,6 +135,14 @@ class _Partition(StmtRewriter):
         rest = _with_rolled(launch.body, self.rolled)
         return replace(launch, body=If(simplify(block < first, inside), whole, rest))
 
+    def visit_inside(self, loop: For, body: Stmt) -> Stmt:
+        saved = self.around
+        self.around += loop.kind == "serial"
+        try:
+            return super().visit_inside(loop, body)
+        finally:
+            self.around = saved
+
     def visit_for(self, loop: For) -> Stmt:
         cut = self._cut(loop)
         if loop.kind != "parallel" or self.is_launched:
@@ -159,7 +170,8 @@ class _Partition(StmtRewriter):
         held = {c for c, edge in edges.items() if edge in ends}
         if held == edges.keys():
             body = without(loop.body, held)
-            return super().visit_for(replace(loop, extent=simplify(last, self.bounds), body=body))
+            loop = replace(loop, extent=simplify(last, self.bounds), body=body)
+            return self._by_groups(loop) or super().visit_for(loop)
         edges = {c: edge for c, edge in edges.items() if c not in held}
         loop = replace(loop, body=without(loop.body, held))
         first = self._rounds(loop, edges.values())
@@ -192,6 +204,23 @@ class _Partition(StmtRewriter):
         for var, value in reversed(names):
             halves = Let(var, value, halves)
         return halves
+
+    def _by_groups(self, loop: For) -> Stmt | None:
+        """Return a loop that often runs, written out, without the minimum of its last round."""
+        inner = (n for n in statements(loop.body) if isinstance(n, For))
+        is_short = self._is_small(loop.body) and any(n.kind == "unrolled" for n in inner)
+        if loop.kind != "serial" or self.around == 0 or not is_short:
+            return None
+        halves = without_last_group(loop, self.bounds)
+        if halves is None:
+            return None
+        even, last = halves
+        rest = replace(last, kind="rolled", body=self._rolled(last.body))
+        even_half = super().visit_for(even)
+        self.is_rest = True
+        rest_half = super().visit_for(renamed_loops(rest))
+        self.is_rest = False
+        return build.seq(even_half, rest_half)
 
     def _by_accumulators(
         self,

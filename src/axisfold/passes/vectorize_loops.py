@@ -7,6 +7,7 @@ import functools
 import operator
 
 from axisfold.analysis.bounds import Bounds, is_within
+from axisfold.analysis.linear import linear
 from axisfold.analysis.simplify import can_prove
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -152,6 +153,8 @@ class _Lanes:
             ends = self.ends(condition) if is_guard and mask is None else None
             if ends is None or build.is_const(ends[1], False):  # no vector is whole
                 return then
+            if _agree(condition):
+                return If(ends[0], self.stmt(stmt.then, None))
             # Most vectors of a tail are whole ones, and masked loads of bytes are slow.
             return If(ends[1], self.stmt(stmt.then, None), If(ends[0], then))
         return build.seq(
@@ -271,3 +274,14 @@ class _Lanes:
         if mask is not None:
             index = build.broadcast(index, self.lanes)
         return Load(node.buffer, index, mask, node.align, node.cache, node.ahead)
+
+
+def _agree(tail: Expr) -> bool:
+    """Return whether all lanes of a tail are inside its bound, or none: both are multiples."""
+    if not isinstance(tail, Compare) or not isinstance(tail.a, Ramp):
+        return False
+    step = build.as_int(tail.a.stride)
+    if not step or not isinstance(tail.b, Broadcast):
+        return False
+    form = linear(tail.b.value).plus(linear(tail.a.base), -1)
+    return all(n % (step * tail.a.lanes) == 0 for n in (form.constant, *form.terms.values()))

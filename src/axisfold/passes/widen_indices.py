@@ -79,7 +79,7 @@ class _Widener(StmtRewriter):
         if var.dtype.bits == 64 or not var.dtype.is_integer:
             return var
         if var not in self.vars:
-            self.vars[var] = Var(var.name, INT64, var.is_size)
+            self.vars[var] = Var(var.name, INT64, var.is_size, var.least)
         return self.vars[var]
 
     def index(self, root: Expr) -> Expr:

@@ -51,7 +51,10 @@ class Composer:
 
     def _extent(self, name: str, position: int) -> Expr:
         constant = self.layout.constants()[position]
-        return build.const(constant, INT64) if constant else size_var(name, "int64")
+        if constant:
+            return build.const(constant, INT64)
+        is_column = position == self.layout.kept - 1
+        return size_var(name, "int64", self.layout.least if is_column else 0)
 
     def graph(self) -> Graph:
         """Return the plain computation: fold every element, then finalize."""

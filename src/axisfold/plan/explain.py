@@ -73,6 +73,7 @@ def layout_text(layout: LayoutClass) -> str:
     facts += [f"results: {layout.outputs}"] * bool(layout.outputs)
     facts += [f"stores: {layout.stores}"] * bool(layout.stores)
     facts += [f"loads: {layout.loads}"] * bool(layout.loads)
+    facts += [f"at least {layout.least} columns"] * bool(layout.least)
     if layout.gpu is not None:
         gpu = layout.gpu
         facts.append(f"loads of {gpu.lanes} elements, {gpu.team} threads and {gpu.parts} blocks")

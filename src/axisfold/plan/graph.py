@@ -52,6 +52,9 @@ class LayoutClass:
     loads
         ``ahead`` where rows come from memory, as they are too large for the caches of a CPU, and
         are worth asking for ahead.
+    least
+        How many columns there are at least, where the innermost axis is kept; 0 where that is not
+        known (CPUs).
     """
 
     kept: int
@@ -64,6 +67,7 @@ class LayoutClass:
     width: int = 0
     stores: str = ""
     loads: str = ""
+    least: int = 0
 
     def constants(self) -> tuple[int, ...]:
         """Return for each axis its constant extent, 0 where it is an argument."""

@@ -53,6 +53,32 @@ def _tile(traced: Traced, target: Target, tile_bytes: int, most: int) -> int:
     return max(min(tile_bytes // field_bytes, most) // width, 1) * width
 
 
+def _whole_groups(graph: Graph, size: int, *stages: Stage, axis: int = -1) -> None:
+    """Let the last ``size`` columns begin early, if there are as many: no vector is one in part.
+
+    Parameters
+    ----------
+    graph
+        The computation.
+    size
+        How many columns are computed at once; the same for all stages.
+    stages
+        Those that have a place for each column.
+    axis
+        Which of their axes the columns are.
+    """
+    if graph.layout is not None and size <= graph.layout.least:
+        for stage in stages:
+            stage.pragma(stage.op.axis[axis], "shift_inwards", size)
+
+
+def _group(graph: Graph, traced: Traced, target: Target) -> int:
+    """Return how many columns the merges of runs and all passes over them take at once."""
+    passes = [pass_lanes(p, target) for p in traced.tile_passes]
+    parts = [target.vector_bytes // p.dtype.itemsize for p in graph.tile_parts if p is not None]
+    return max(lanes(traced.combiner, target), *passes, *parts)
+
+
 def _stream_rows(stage: Stage, column: Axis, row: Axis, folds: Sequence[Axis], width: int) -> None:
     """Fold into the states of a tile: each time that these are read, ``row`` says which rows."""
     vector, lane = stage.split(column, factor=width)
@@ -82,6 +108,7 @@ def column(
     """Tiles of columns, which threads share."""
     result, state = s[graph.results[0]], s[graph.state[0]]
     width = lanes(traced.combiner, target)
+    _whole_groups(graph, width, result, state)
     *others, last = result.op.axis
     outer = _by_vectors(result, last, _tile(traced, target, tile_bytes, TILE), width)
     state.compute_at(result, share(result, [*others, outer]))
@@ -113,6 +140,7 @@ def column_parts(
     part, _ = state.split(run, factor=streams)
     partial: Any = s.rfactor(graph.state, part)
     stage = s[first(partial)]
+    _whole_groups(graph, width, result, state, stage)
     columns = _tile(traced, target, tile_bytes, 2 * TILE)
     tile, inner = result.split(result.op.axis[-1], factor=columns)
     stage.compute_at(result, tile)
@@ -121,7 +149,7 @@ def column_parts(
     stage.reorder(part, *kept[:-1], *others, rest, kept[-1], row)
     _stream_rows(stage, kept[-1], row, [*others, rest], width)
     stage.parallel(part)
-    _few_rows(result, state, _by_vectors(result, inner, 4 * width, width), width)
+    _few_rows(result, state, _by_vectors(result, inner, width, width), width)
 
 
 def shallow_column(
@@ -132,6 +160,7 @@ def shallow_column(
     width = lanes(traced.combiner, target)
     *others, last = result.op.axis
     many = accumulators(traced.combiner, target) if vectors is None else vectors
+    _whole_groups(graph, many * width, result, state)
     outer = _by_vectors(result, last, many * width, width)
     vector = result.leaf_axes[-2]
     result.unroll(vector)  # so that states are registers
@@ -176,13 +205,14 @@ def tiled_column_parts(
     width = lanes(traced.combiner, target)
     part, _ = state.split(state.op.reduce_axis[-1], nparts=parts)
     partial: Any = s.rfactor(graph.state, part)
-    tile, inner = result.split(result.op.axis[-1], factor=pass_columns)
     stage = s[first(partial)]
+    _whole_groups(graph, _group(graph, traced, target), result, state)
+    tile, inner = result.split(result.op.axis[-1], factor=pass_columns)
     stage.compute_at(result, tile)
     _merge_runs(s, graph, traced, target, stage)
     stage.parallel(stage.op.axis[0])
     _passes_over(s, graph, traced, target, stage)
-    _few_rows(result, state, _by_vectors(result, inner, 4 * width, width), width)
+    _few_rows(result, state, _by_vectors(result, inner, width, width), width)
 
 
 def column_of_passes(
@@ -213,11 +243,13 @@ def fold_columns(
 def _passes_at(
     s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage, vector: Axis
 ) -> None:
+    group = _group(graph, traced, target)
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
     for tensors, part, tile_pass in reversed(list(passes)):
         for tensor in [tensors[0], *([part] if part is not None else [])]:
             stage = s[tensor]
             stage.compute_at(state, vector)
+            _whole_groups(graph, group, stage, axis=len(_kept(stage)) - 1)
             ours, lane = stage.split(_kept(stage)[-1], factor=pass_lanes(tile_pass, target))
             stage.reorder(*_kept(stage)[:-1], ours, *stage.op.reduce_axis, lane)
             for axis in stage.op.reduce_axis:
@@ -234,6 +266,7 @@ def _columns_of_runs(
 ) -> tuple[Stage, Axis]:
     """Merge runs into the states of a tile of columns; return their stage and loop of vectors."""
     result = s[graph.results[0]]
+    _whole_groups(graph, _group(graph, traced, target), result)
     *others, last = result.op.axis
     outer = _by_vectors(result, last, columns, lanes(traced.combiner, target))
     loop = share(result, [*others, outer])
@@ -246,6 +279,8 @@ def _merge_runs(
     s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage
 ) -> tuple[Stage, Axis]:
     """Merge runs into states by vectors of columns; return the stage of these and that loop."""
+    group = _group(graph, traced, target)
+    _whole_groups(graph, group, state)
     width = lanes(traced.combiner, target)
     passes = [pass_lanes(p, target) for p in traced.tile_passes]
     vector, rest = state.split(state.op.axis[-1], factor=max(width, *passes))
@@ -258,6 +293,7 @@ def _merge_runs(
         stage = s[head]
         stage.compute_at(state, state.op.reduce_axis[-1])
         kept = _kept(stage)
+        _whole_groups(graph, group, stage, axis=len(kept) - 1)
         ours, lane = stage.split(kept[-1], factor=width)
         stage.reorder(*kept[:-1], *(a for a in stage.op.axis if a not in kept), ours, lane)
         stage.vectorize(lane)
@@ -267,19 +303,25 @@ def _merge_runs(
 def _passes_over(s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage) -> None:
     """Make each pass over a tile inside the loop over runs of the states, or of their parts."""
     run, kept = state.op.reduce_axis[-1], len(s[graph.results[0]].op.axis)
+    group = _group(graph, traced, target)
     is_tall = graph.layout is not None and graph.layout.run == "tall"
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
     for tensors, part, tile_pass in reversed(list(passes)):
         stage, width = s[first(tensors)], pass_lanes(tile_pass, target)
         stage.compute_at(state, run)
         if part is not None:
+            _whole_groups(graph, group, stage, s[part], axis=kept - 1)
             _by_lanes(stage, kept, width)
             stage, width = s[part], target.vector_bytes // part.dtype.itemsize
             stage.compute_at(state, run)
             _rows_at_once(stage, kept, width, TILE_AHEAD, is_far=is_tall)
         elif is_tall and tile_pass.absorb:
-            _far_rows_in_order(s, tensors, kept, width)
+            rows = _far_rows(s, tensors)
+            _whole_groups(graph, group, stage, axis=kept - 1)
+            _whole_groups(graph, group, rows, axis=kept)
+            _rows_in_order(stage, rows, kept, width)
         else:
+            _whole_groups(graph, group, stage, axis=kept - 1)
             _rows_at_once(stage, kept, width, PASS_AHEAD, is_far=is_tall)
 
 
@@ -303,14 +345,17 @@ def _rows_at_once(stage: Stage, kept: int, width: int, ahead: int, *, is_far: bo
     stage.pragma(vector, "prefetch", ahead)
 
 
-def _far_rows_in_order(s: Schedule, tensors: Any, kept: int, width: int) -> None:
-    """Fold a few rows that are far apart in registers, then merge them into the states of a tile.
+def _far_rows(s: Schedule, tensors: Any) -> Stage:
+    """Let a few rows that are far apart be folded in a stage of their own, and return that."""
+    _, rest = s[first(tensors)].split(s[first(tensors)].op.reduce_axis[0], nparts=PASS_STREAMS)
+    return s[first(s.rfactor(tensors, rest))]
+
+
+def _rows_in_order(stage: Stage, rows: Stage, kept: int, width: int) -> None:
+    """Fold a few rows in registers, then merge them into the states of a tile.
 
     These then see elements in no order, as merging allows.
     """
-    stage = s[first(tensors)]
-    _, rest = stage.split(stage.op.reduce_axis[0], nparts=PASS_STREAMS)
-    rows = s[first(s.rfactor(tensors, rest))]
     vector = _by_lanes(stage, kept, width)
     stage.pragma(vector, "prefetch", PASS_AHEAD)
     rows.compute_at(stage, vector)

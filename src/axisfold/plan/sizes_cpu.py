@@ -127,6 +127,11 @@ def _few_rows(columns: int) -> int:
     return THIN if columns < SHALLOW else DEEP
 
 
+def least_columns(problem: Problem) -> int:
+    """Return how many columns there are at least, in the classes that rules tell apart."""
+    return THIN if problem.kept[-1].extent >= THIN else 0
+
+
 def cpu_stores(problem: Problem, read: Sequence[int], written: int) -> str:
     """Return how results are written: ``stream`` for past the caches, or "".
 

@@ -166,6 +166,13 @@ def _check_extents(
     for axis, (expr, extent) in enumerate(zip(buffer.shape, array.shape, strict=True)):
         if isinstance(expr, Var):
             wanted = extents.setdefault(expr, extent)
+            if extent < expr.least:
+                raise ShapeError(
+                    f"{label} has extent {extent} along axis {axis}, but the kernel was built for "
+                    f"{expr.least} and more.",
+                    code="A206",
+                    hint="Leave least= away.",
+                )
         elif only_variables:
             continue
         else:

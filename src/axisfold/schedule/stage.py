@@ -215,6 +215,17 @@ class Stage:
         return tuple(a for a in self.op.axis if self.pragmas.get(a, {}).get("repeat_edge"))
 
     @property
+    def shifted_axes(self) -> dict[Axis, int]:
+        """Axes by groups of indices, of which the last one begins early, and how many these are."""
+        hints = ((a, self.pragmas.get(a, {}).get("shift_inwards")) for a in self.op.axis)
+        return {axis: size for axis, size in hints if isinstance(size, int) and size > 1}
+
+    def places(self, axis: Axis) -> Expr:
+        """Return how many places a data axis has: its extent, or that of whole groups."""
+        size = self.shifted_axes.get(axis)
+        return axis.extent if size is None else build.ceildiv(axis.extent, size) * size
+
+    @property
     def leaf_iter_vars(self) -> list[Axis]:
         """The leaves under their name in te."""
         return self.leaf_axes

@@ -95,7 +95,8 @@ class GraphScript:
                 if isinstance(node, Var) and not is_known and not isinstance(node, AxisVar):
                     self.names.vars[node] = self.names.fresh(node.name)
                     kind = "size_var" if node.is_size else "var"
-                    call = f'te.{kind}({quoted(node.name)}, "{node.dtype}")'
+                    least = f", least={node.least}" if node.least else ""
+                    call = f'te.{kind}({quoted(node.name)}, "{node.dtype}"{least})'
                     lines.append(f"{self.names.vars[node]} = {call}")
         return lines
 

@@ -124,7 +124,7 @@ class GraphWriter:
             kind = "size" if var.is_size else "state" if var in self.states else "var"
             kind = "axis" if isinstance(var, AxisVar) else kind
             self.vars[var] = len(self.variables)
-            self.variables.append([kind, var.name, str(var.dtype)])
+            self.variables.append([kind, var.name, str(var.dtype), *filter(None, [var.least])])
         return self.vars[var]
 
     def exprs(self, roots: Sequence[Expr]) -> list[int]:
@@ -381,7 +381,8 @@ def _variable(row: Reading) -> Var:
     kind, name, dtype = row.at(0).one_of(_KINDS), row.at(1).a(str), _dtype(row.at(2))
     if kind == "axis":
         return AxisVar(name, dtype)
-    return Var(name, dtype, is_size=kind == "size")
+    least = max([0, *(r.a(int) for r in row.items()[3:])])
+    return Var(name, dtype, is_size=kind == "size", least=least)
 
 
 def _constant(row: Reading) -> Const:

@@ -325,9 +325,23 @@ def var(name: str = "tindex", dtype: Any = "int32") -> Var:
     return Var(name, _variable_dtype(name, dtype))
 
 
-def size_var(name: str = "size", dtype: Any = "int32") -> Var:
-    """Return a symbolic integer that is never negative; see :func:`var`."""
-    return Var(name, _variable_dtype(name, dtype), is_size=True)
+def size_var(name: str = "size", dtype: Any = "int32", least: int = 0) -> Var:
+    """Return a symbolic integer that is never less than ``least``; see :func:`var`.
+
+    Arrays with smaller extents are refused.
+
+    Raises
+    ------
+    ExpressionError
+        ``E209``: the dtype is neither int32 nor int64; ``E226``: ``least`` is no integer >= 0.
+    """
+    if type(least) is not int or least < 0:
+        raise ExpressionError(
+            f"variable {name!r}: least={least!r} is no integer >= 0.",
+            code="E226",
+            hint="Give the smallest extent that arrays have, such as 64.",
+        )
+    return Var(name, _variable_dtype(name, dtype), is_size=True, least=least)
 
 
 def _variable_dtype(name: str, dtype: Any) -> DType:

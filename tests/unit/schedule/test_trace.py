@@ -207,6 +207,19 @@ def test_promises_of_memory_survive():
     assert loaded.trace.args[0].op.facts == facts
 
 
+def test_the_least_extent_survives():
+    n = te.size_var("n", least=64)
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2, name="B")
+    s = te.create_schedule(B.op)
+    s[B].pragma(B.op.axis[0], "shift_inwards", 16)
+    loaded = te.Schedule.from_json(s.trace.to_json())
+    (extent,) = loaded.trace.args[0].shape
+    assert (extent.is_size, extent.least) == (True, 64)
+    assert 'n = te.size_var("n", "int32", least=64)' in str(loaded.trace)
+    assert str(lower(loaded, loaded.trace.args)) == str(lower(s, [A, B]))
+
+
 def test_a_loaded_schedule_can_be_scheduled_further():
     s, _ = caches()
     loaded = te.Schedule.from_json(s.trace.to_json())

@@ -11,8 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, assert_never, cast
 
-from axisfold.analysis.linear import split_constant
-from axisfold.codegen.llvm import arithmetic, memory, tails
+from axisfold.codegen.llvm import arithmetic, memory, places, tails
 from axisfold.codegen.llvm.calls import emit_call
 from axisfold.codegen.llvm.held import Holding, held_places, round_of
 from axisfold.codegen.llvm.outline import (
@@ -23,7 +22,6 @@ from axisfold.codegen.llvm.outline import (
     outline,
 )
 from axisfold.codegen.llvm.ports import Machine
-from axisfold.codegen.llvm.recent import Place
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.codegen.signature import scalar_parameters
@@ -116,7 +114,7 @@ class _Function:
         self.steps: dict[tuple[Var, int], str] = {}
         self.shared = frozenset(buffers)
         self.work = "0"
-        self.offsets: dict[int, tuple[Node, tuple[Expr, int]]] = {}
+        self.places = places.Places(self.own)
 
     def text(self, head: str, body: Stmt) -> str:
         """Return the function with ``body``, which returns 0 where nothing fails."""
@@ -162,8 +160,9 @@ class _Function:
                 assert_never(stmt)
 
     def store(self, stmt: Store) -> None:
-        offset, beyond = self._offset(stmt)
-        place = Place(self.pointers[stmt.buffer], self.expr(offset), beyond)
+        split = self.places.split(stmt)
+        operands = [self.expr(part) for part in split.operands]
+        place = places.place(self.w, stmt.buffer, self.pointers[stmt.buffer], split, operands)
         value = self.expr(stmt.value)
         mask = None if stmt.mask is None else self.expr(stmt.mask)
         is_shared = stmt.buffer in self.shared
@@ -175,7 +174,7 @@ class _Function:
         end = w.let(f"add nsw i64 {low}, {extent}")
         head, body, after = w.label("loop"), w.label("body"), w.label("after")
         own, before = round_of(loop), w.block
-        holding = Holding(w, held_places(own, self.own, self._offset, self.expr))
+        holding = Holding(w, held_places(own, self.own, self.places.offset, self.expr))
         w.branch(head)
         w.start(head)
         counter, following = w.fresh(loop.var.name), w.fresh(f"{loop.var.name}.next")
@@ -286,19 +285,6 @@ class _Function:
         w.emit(f"ret i32 {status}")
         w.start(go_on)
 
-    def _offset(self, node: Load | Store) -> tuple[Expr, int]:
-        """Return the offset of the first lane, of all lanes where they lie apart; and a constant.
-
-        Neighbouring accesses share all of their address but the constant.
-        """
-        if id(node) not in self.offsets:
-            index = node.index
-            if memory.is_contiguous(node.buffer, index):
-                index = memory.first_lane(index)
-            parts = (index, 0) if index.dtype.lanes > 1 else split_constant(index)
-            self.offsets[id(node)] = (node, parts)  # the node is kept, and so is its identity
-        return self.offsets[id(node)][1]
-
     def expr(self, root: Expr) -> str:
         return self._leaf(root) if not root.child_fields else self._expr(root, {})
 
@@ -329,8 +315,8 @@ class _Function:
 
     def _operands(self, node: Node) -> Sequence[Node]:
         if isinstance(node, Load):
-            offset = self._offset(node)[0]
-            return (offset,) if node.mask is None else (offset, node.mask)
+            offset = self.places.split(node).operands
+            return offset if node.mask is None else (*offset, node.mask)
         return (isinstance(node, Compare) and tails.long_tail(node)) or node.children()
 
     def _node(self, node: Node, args: list[str]) -> str:
@@ -339,10 +325,11 @@ class _Function:
             case Binary():
                 return arithmetic.emit_binary(w, node, args[0], args[1])
             case Load():
-                place = Place(self.pointers[node.buffer], args[0], self._offset(node)[1])
+                split, pointer = self.places.split(node), self.pointers[node.buffer]
+                place = places.place(w, node.buffer, pointer, split, args)
                 if tails.is_shared(node):
-                    return tails.emit_shared(w, node, place, args[1])
-                return memory.emit_load(w, node, place, None if node.mask is None else args[1])
+                    return tails.emit_shared(w, node, place, args[-1])
+                return memory.emit_load(w, node, place, None if node.mask is None else args[-1])
             case Cast():
                 return arithmetic.emit_cast(w, node, args[0])
             case Broadcast():

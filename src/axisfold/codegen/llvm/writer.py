@@ -143,6 +143,10 @@ class Writer:
             self._scopes[-1].append(text)
         return result
 
+    def is_known(self, text: str) -> bool:
+        """Return whether an instruction was appended whose result is known."""
+        return text in self._known
+
     def opaque(self, counter: str) -> str:
         """Return a loop's counter so that LLVM does not see how addresses move with it.
 

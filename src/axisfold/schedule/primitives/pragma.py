@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from axisfold.analysis.simplify import can_prove
 from axisfold.errors import ScheduleError
 from axisfold.schedule.checks import leaf_position
 from axisfold.schedule.primitives.unroll import unroll
@@ -21,6 +22,7 @@ KINDS: Final = {
     "prefetch": "ask memory for inputs this many bytes after those that vectors are read from",
     "repeat_edge": "compute the last index again (1) for those of a tile that lie beyond the edge",
     "resident": "blocks that a multiprocessor of a GPU should have registers for at once",
+    "shift_inwards": "groups of this many indices: the last begins early, so that it is whole",
     "stream": "write vectors of outputs past the caches, where they are aligned (1), or not (0)",
     "unroll_explicit": "whether unrolled loops are written out (1) or left to the compiler (0)",
 }
@@ -49,6 +51,7 @@ def pragma(schedule: Schedule, stage: Stage, axis: Axis, kind: str, value: Any =
     3. ``value`` is an integer >= 0 where the kind takes one (S232).
     4. ``reduce_style`` on a bound reduce axis takes the name of a style (S233): ``shuffle``,
        ``two-level``, ``interleaved`` or ``adjacent``.
+    5. ``shift_inwards`` groups no more indices than the axis is known to have (S234).
     """
     leaf_position(stage, axis, "pragma")
     if kind in ("unroll", "vectorize"):
@@ -76,5 +79,12 @@ def pragma(schedule: Schedule, stage: Stage, axis: Axis, kind: str, value: Any =
             f"pragma {kind} of axis {axis.name!r} of stage {stage.name!r}: {value!r} is not an "
             "integer >= 0.",
             code="S232",
+        )
+    if kind == "shift_inwards" and not can_prove(axis.extent >= value):
+        raise ScheduleError(
+            f"pragma {kind} of axis {axis.name!r} of stage {stage.name!r}: its extent "
+            f"{axis.extent} may be less than {value}.",
+            code="S234",
+            hint=f"Say that it is not: te.size_var(…, least={value}).",
         )
     stage.pragmas.setdefault(axis, {})[kind] = value
