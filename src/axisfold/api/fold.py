@@ -192,9 +192,9 @@ def _on_host(
     width, rest, stores = 0, None, ""
     if not traced.is_spread:
         width = cpu_width(problem, kind, steps)
-        if not width:
-            sizes = sizes[0], plain_outputs(problem, sizes[1])
         is_plain = not (width or traced.combiner.is_ordered or traced.tile_passes)
+        if not width:
+            sizes = sizes[0], plain_outputs(problem, sizes[1], is_plain=is_plain)
         streams = with_streams(problem) if kind == "reduced" and is_plain else None
         if streams is not None:
             (problem, rest), sizes = streams, (sizes[0], stream_outputs(problem))

@@ -30,6 +30,14 @@ WIDE_TILE_BYTES: Final = 1 << 17
 # Bytes ahead that each row of a tile is asked for: what the processor asks for by itself ends with
 # the row, and more than four lines of eight rows are in each other's way in a cache.
 TILE_AHEAD: Final = 256
+# The same for elements that are in a cache: tiles that give all threads work, and nothing to ask
+# for.  As many rows as few of a run leave no rest of; states of several fields are loaded and
+# stored less often with more of them.
+CACHED_TILE_BYTES: Final = 1 << 12
+CACHED_STREAMS: Final = 4
+# Vectors of a row at a time there, which share the address, if they have no more lanes.
+CACHED_VECTORS: Final = 2
+MOST_LANES: Final = 16
 # Rows of a tile of columns that a pass takes at a time, and how far ahead each is asked for: more
 # rows, a power of two apart, are in each other's way in a cache.
 PASS_STREAMS: Final = 4
@@ -79,13 +87,16 @@ def _group(graph: Graph, traced: Traced, target: Target) -> int:
     return max(lanes(traced.combiner, target), *passes, *parts)
 
 
-def _stream_rows(stage: Stage, column: Axis, row: Axis, folds: Sequence[Axis], width: int) -> None:
-    """Fold into the states of a tile: each time that these are read, ``row`` says which rows."""
-    vector, lane = stage.split(column, factor=width)
+def _few_at_once(stage: Stage, row: Axis, folds: Sequence[Axis], width: int) -> Axis:
+    """Fold into the states of a tile: each time that these are read, ``row`` says which rows.
+
+    Return the loop over vectors of columns.
+    """
+    vector, lane = stage.split(stage.op.axis[-1], factor=width)
     stage.reorder(*folds, vector, row, lane)
     stage.unroll(row)
     stage.vectorize(lane)
-    stage.pragma(vector, "prefetch", TILE_AHEAD)
+    return vector
 
 
 def _by_vectors(stage: Stage, axis: Axis, factor: int, width: int) -> Axis:
@@ -117,7 +128,30 @@ def column(
         rest, row = state.split(last, factor=streams)  # neighbours are far enough apart
     else:
         row, rest = state.split(last, nparts=streams)
-    _stream_rows(state, state.op.axis[-1], row, [*others, rest], width)
+    vector = _few_at_once(state, row, [*others, rest], width)
+    state.pragma(vector, "prefetch", TILE_AHEAD)
+
+
+def column_in_cache(
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    *,
+    tile_bytes: int = CACHED_TILE_BYTES,
+    streams: int | None = None,
+) -> None:
+    """Tiles of a few columns, which threads share, a few rows of them at a time."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    if streams is None:
+        streams = CACHED_STREAMS * min(len(graph.state), 2)
+    width = lanes(traced.combiner, target)
+    *others, last = result.op.axis
+    outer = _by_vectors(result, last, _tile(traced, target, tile_bytes, TILE), width)
+    state.compute_at(result, share(result, [*others, outer]))
+    *others, last = state.op.reduce_axis
+    row, rest = state.split(last, nparts=streams)
+    _few_at_once(state, row, [*others, rest], max(width, min(CACHED_VECTORS * width, MOST_LANES)))
 
 
 def column_parts(
@@ -147,7 +181,8 @@ def column_parts(
     part, *kept = stage.op.axis
     *others, row, rest = stage.op.reduce_axis
     stage.reorder(part, *kept[:-1], *others, rest, kept[-1], row)
-    _stream_rows(stage, kept[-1], row, [*others, rest], width)
+    vector = _few_at_once(stage, row, [*others, rest], width)
+    stage.pragma(vector, "prefetch", TILE_AHEAD)
     stage.parallel(part)
     _few_rows(result, state, _by_vectors(result, inner, width, width), width)
 

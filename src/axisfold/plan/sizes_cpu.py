@@ -85,15 +85,25 @@ def cpu_sizes(problem: Problem, kind: str, *, has_tiles: bool) -> tuple[str, str
     return run, "one" if tiles == 1 and inner.extent < TILE else "few"
 
 
-def plain_outputs(problem: Problem, outputs: str) -> str:
+def plain_outputs(problem: Problem, outputs: str, *, is_plain: bool) -> str:
     """Return the class of outputs where no kernel knows how many columns there are.
 
     Parts of few elements take longer than a tile of all of them.
+
+    Parameters
+    ----------
+    problem
+        The canonical problem.
+    outputs
+        Its class as :func:`cpu_sizes` tells it.
+    is_plain
+        Whether the reducer has no form for short runs and is not ordered.
     """
-    if outputs != "thin":
-        return outputs
-    elements = problem.reduced[-1].extent * problem.kept[-1].extent
-    return "many" if elements < WORTH_THIN_PARTS else outputs
+    if outputs == "thin":
+        elements = problem.reduced[-1].extent * problem.kept[-1].extent
+        outputs = "many" if elements < WORTH_THIN_PARTS else outputs
+    size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
+    return "cached" if is_plain and outputs in ("many", "wide") and size < WORTH_PARTS else outputs
 
 
 def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:

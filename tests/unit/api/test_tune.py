@@ -210,7 +210,8 @@ EXAMPLES = {
     "short_row": (ArraySpec((11000, 3), "float32"), "sum", 1),
     "few_columns": (ArraySpec((11000, 3), "float32"), "sum", 0),
     "column_parts": (ArraySpec((2500, 33), "float32"), "sum", 0),
-    "column": (ArraySpec((1000, 1500), "float32"), "sum", 0),
+    "column_in_cache": (ArraySpec((1000, 1500), "float32"), "sum", 0),
+    "column": (ArraySpec((400, 5500), "float32"), "sum", 0),
 }
 
 

@@ -18,11 +18,12 @@ from axisfold.ir.walk import post_order
 from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.explain import layout_text
-from axisfold.plan.rules_cpu_columns import TILE_AHEAD
+from axisfold.plan.rules_cpu_columns import CACHED_VECTORS, TILE_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
 from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS
 from axisfold.plan.script import schedule_source
 from axisfold.plan.writing import loops as lowered
+from axisfold.runtime.cpu import host_vector_bytes
 
 LONG = (1 << 18) + 77
 
@@ -73,16 +74,23 @@ CASES = [
     ("argmax", with_nans(1, 999), 0, "shallow_column"),
     ("count_nonzero", numbers(40, 1, 33, dtype="bool")[::-1, :, ::2], 1, "shallow_column"),
     ("nansum", with_nans(7, 1, 129), 1, "shallow_column"),
-    ("sum", numbers(99, 1001), 0, "column"),
-    ("min", with_nans(5, 61, 40), 1, "column"),
-    ("sum", numbers(33, 8199), 0, "column"),
-    ("max", with_nans(2, 19, 8200)[:, ::-1], 1, "column"),
-    ("sum", numbers(24, 16_500, dtype="complex64")[:, ::2], 0, "column"),
+    ("sum", numbers(99, 21_203), 0, "column"),
+    ("min", with_nans(3, 613, 1201), 1, "column"),
+    ("max", with_nans(2, 66, 16_501)[:, ::-1], 1, "column"),
+    ("sum", numbers(300, 14_101)[:, ::2], 0, "column"),
+    ("sum", numbers(99, 1001), 0, "column_in_cache"),
+    ("sum", numbers(67, 1037, dtype="float64"), 0, "column_in_cache"),
+    ("max", numbers(61, 517, dtype="int8"), 0, "column_in_cache"),
+    ("sum", with_nans(17, 70)[:, ::3], 0, "column_in_cache"),
+    ("min", with_nans(5, 61, 40), 1, "column_in_cache"),
+    ("sum", numbers(33, 8199), 0, "column_in_cache"),
+    ("max", with_nans(2, 19, 8200)[:, ::-1], 1, "column_in_cache"),
+    ("sum", numbers(24, 16_500, dtype="complex64")[:, ::2], 0, "column_in_cache"),
     ("sum", numbers(10_001, 5), 1, "short_row"),
     ("sum", numbers(8001, 7), 1, "short_row"),
     ("max", with_nans(8001, 6), 1, "short_row"),
-    ("sum", numbers(99, 2002)[:, ::2], 0, "column"),
-    ("sum", numbers(300, 3), 0, "column"),
+    ("sum", numbers(99, 2002)[:, ::2], 0, "column_in_cache"),
+    ("sum", numbers(300, 3), 0, "column_in_cache"),
     ("sum", numbers(1032, 77), 1, "row_streams"),
     ("sum", numbers(8 * 132, 1101), 1, "row_streams"),
     ("min", with_nans(8 * 131, 1101), 1, "row_streams"),
@@ -127,9 +135,9 @@ CASES = [
     ("argmax", ties(2392, 5), 0, "few_columns"),
     ("argmax", numbers(2392, 5, dtype="uint8"), 0, "few_columns"),
     ("max", with_nans(1700, 5), 1, "short_row"),
-    ("sum", numbers(600, 20), 0, "column"),
+    ("sum", numbers(600, 20), 0, "column_in_cache"),
     ("max", with_nans(2000, 5, 2)[:, :, 0], 0, "few_columns"),
-    ("max", with_nans(2000, 9)[:, 3:8], 0, "column"),
+    ("max", with_nans(2000, 9)[:, 3:8], 0, "column_in_cache"),
     ("argmin", ties(600, 20), 0, "tiled_column"),
     ("var", outlier_first(2000, 33), 0, "tiled_column"),
     ("sum", numbers(26_300, 24)[:, :20], 0, "column_parts"),
@@ -146,8 +154,8 @@ CASES = [
     ("argmin", with_nans(2049, 67), 0, "tiled_column"),
     ("var", outlier_first(17, 2051, 13), 1, "tiled_column"),
     ("sum", np.full((2085, 77), -128, "int8"), 0, "narrow_column"),
-    ("sum", numbers(2100, 71), 0, "column"),
-    ("min", with_nans(40, 16_390), 0, "column"),
+    ("sum", numbers(2100, 71), 0, "column_in_cache"),
+    ("min", with_nans(40, 16_390), 0, "column_in_cache"),
     ("sum", numbers(LONG, dtype="int8"), None, "narrow_row"),
     ("sum", np.full(LONG, -128, "int8"), None, "narrow_row"),
     ("sum", np.full(LONG, 255, "uint8"), None, "narrow_row"),
@@ -228,8 +236,8 @@ CASES = [
     ("sum", numbers(70_001, dtype="int16"), None, "full"),
     ("max", np.arange(70_001) == 70_000, None, "stopping_row"),
     ("min", np.arange(7 * 3001).reshape(7, 3001) % 4001 != 4000, 1, "stopping_rows"),
-    ("sum", numbers(60, 36, 37), 1, "column"),
-    ("sum", numbers(160, 36, 7, dtype="float64"), 1, "column"),
+    ("sum", numbers(60, 36, 37), 1, "column_in_cache"),
+    ("sum", numbers(160, 36, 7, dtype="float64"), 1, "column_in_cache"),
     ("max", with_nans(160, 36, 16).reshape(160, 36, 16), 1, "few_columns"),
     ("sum", numbers(80, 70, 7), 1, "few_columns"),
     ("argmax", numbers(LONG, dtype="uint8"), None, "searched_row"),
@@ -491,9 +499,11 @@ def test_parts_of_columns_hold_one_tile(plans):
     assert 0 < sum(sizes) < (1 << 20) + (1 << 12)
 
 
-@pytest.mark.parametrize(("rows", "rule"), [(2100, "column_parts"), (99, "column")])
-def test_rows_of_a_tile_are_asked_for_ahead(plans, rows, rule):
-    x = numbers(rows, 1201)
+@pytest.mark.parametrize(
+    ("shape", "rule"), [((2100, 1201), "column_parts"), ((99, 21_203), "column")]
+)
+def test_rows_of_a_tile_are_asked_for_ahead(plans, shape, rule):
+    x = numbers(*shape)
     np.testing.assert_allclose(axisfold.sum(x, axis=0), x.sum(0, dtype="float64"), rtol=1e-6)
     (plan,) = plans
     assert plan.rule.name == rule
@@ -502,6 +512,21 @@ def test_rows_of_a_tile_are_asked_for_ahead(plans, rows, rule):
     assert len(ahead) >= STREAMS
     assert set(ahead) == {TILE_AHEAD}
     assert plan.compiled.source().count("call void @llvm.prefetch") >= STREAMS
+
+
+@pytest.mark.parametrize(("dtype", "rows"), [("float32", 4), ("float64", 8)])
+def test_rows_in_a_cache_are_a_few_at_once_by_two_vectors(plans, dtype, rows):
+    lanes = CACHED_VECTORS * host_vector_bytes() // 8
+    x = numbers(8 * 9, lanes, dtype=dtype)
+    np.testing.assert_allclose(axisfold.sum(x, axis=0), x.sum(0, dtype="float64"), rtol=1e-6)
+    (plan,) = plans
+    assert plan.rule.name == "column_in_cache"
+    whole = [
+        n for n in post_order(plan.compiled.device.body)
+        if isinstance(n, Load) and n.buffer.name == "x0" and n.dtype.lanes == lanes
+    ]  # fmt: skip
+    assert len(whole) >= rows
+    assert not any(n.ahead for n in whole)
 
 
 def test_every_rule_is_tested():
