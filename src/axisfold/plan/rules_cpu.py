@@ -48,7 +48,6 @@ _RUNS: Final = (256, 512, 1024, 2048, 4096, 8192)
 _LONG_RUNS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16)
 _CHUNK_ROWS: Final = (4, 8, 32, 128)
 _TILES: Final = (1 << 13, 1 << 15, 1 << 16, 1 << 17)
-_CACHED_TILES: Final = (1 << 11, 1 << 12, 1 << 13)
 _FEW: Final = (1, 2, 4, 8)
 
 
@@ -359,7 +358,7 @@ RULES: Final = (
         "a few rows of a tile of them are folded at a time, with no need to ask for memory ahead; "
         "threads share the tiles",
         columns.column_in_cache,
-        parameters={"tile_bytes": _CACHED_TILES, "streams": _FEW},
+        parameters={"tile": (64, 128, 256), "streams": _FEW},
     ),
     Rule(
         "column",

@@ -30,12 +30,12 @@ WIDE_TILE_BYTES: Final = 1 << 17
 # Bytes ahead that each row of a tile is asked for: what the processor asks for by itself ends with
 # the row, and more than four lines of eight rows are in each other's way in a cache.
 TILE_AHEAD: Final = 256
-# The same for elements that are in a cache: tiles that give all threads work, and nothing to ask
-# for.  As many rows as few of a run leave no rest of; states of several fields are loaded and
-# stored less often with more of them.
-CACHED_TILE_BYTES: Final = 1 << 12
+# Vectors of a tile of an array that is in a cache, where narrower ones give all threads work, and
+# rows of it: the fewer, the smaller the rest of few rows, but states of several fields, for which
+# there are twice as many, are loaded and stored each time.  Vectors of a row at a time, if they
+# have no more lanes than that.
+CACHED_TILE: Final = 128
 CACHED_STREAMS: Final = 4
-# Vectors of a row at a time there, which share the address, if they have no more lanes.
 CACHED_VECTORS: Final = 2
 MOST_LANES: Final = 16
 # Rows of a tile of columns that a pass takes at a time, and how far ahead each is asked for: more
@@ -138,20 +138,20 @@ def column_in_cache(
     traced: Traced,
     target: Target,
     *,
-    tile_bytes: int = CACHED_TILE_BYTES,
-    streams: int | None = None,
+    tile: int = CACHED_TILE,
+    streams: int = CACHED_STREAMS,
 ) -> None:
     """Tiles of a few columns, which threads share, a few rows of them at a time."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    if streams is None:
-        streams = CACHED_STREAMS * min(len(graph.state), 2)
     width = lanes(traced.combiner, target)
     *others, last = result.op.axis
-    outer = _by_vectors(result, last, _tile(traced, target, tile_bytes, TILE), width)
+    outer = _by_vectors(result, last, tile * width, width)
     state.compute_at(result, share(result, [*others, outer]))
     *others, last = state.op.reduce_axis
-    row, rest = state.split(last, nparts=streams)
-    _few_at_once(state, row, [*others, rest], max(width, min(CACHED_VECTORS * width, MOST_LANES)))
+    row, rest = state.split(last, nparts=streams * min(len(graph.state), 2))
+    if graph.layout is not None and set(graph.layout.inner_steps) == {"unit"}:
+        width = max(width, min(CACHED_VECTORS * width, MOST_LANES))
+    _few_at_once(state, row, [*others, rest], width)
 
 
 def column_parts(

@@ -103,7 +103,7 @@ def plain_outputs(problem: Problem, outputs: str, *, is_plain: bool) -> str:
         elements = problem.reduced[-1].extent * problem.kept[-1].extent
         outputs = "many" if elements < WORTH_THIN_PARTS else outputs
     size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
-    return "cached" if is_plain and outputs in ("many", "wide") and size < WORTH_PARTS else outputs
+    return "cached" if is_plain and outputs == "many" and size < WORTH_PARTS else outputs
 
 
 def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
