@@ -143,15 +143,16 @@ def column_in_cache(
 ) -> None:
     """Tiles of a few columns, which threads share, a few rows of them at a time."""
     result, state = s[graph.results[0]], s[graph.state[0]]
-    width = lanes(traced.combiner, target)
+    group = width = lanes(traced.combiner, target)
+    if graph.layout is not None and set(graph.layout.inner_steps) == {"unit"}:
+        group = max(width, min(CACHED_VECTORS * width, MOST_LANES))
+    _whole_groups(graph, group, result, state)
     *others, last = result.op.axis
     outer = _by_vectors(result, last, tile * width, width)
     state.compute_at(result, share(result, [*others, outer]))
     *others, last = state.op.reduce_axis
     row, rest = state.split(last, nparts=streams * min(len(graph.state), 2))
-    if graph.layout is not None and set(graph.layout.inner_steps) == {"unit"}:
-        width = max(width, min(CACHED_VECTORS * width, MOST_LANES))
-    _few_at_once(state, row, [*others, rest], width)
+    _few_at_once(state, row, [*others, rest], group)
 
 
 def column_parts(
