@@ -64,16 +64,7 @@ def _tile(traced: Traced, target: Target, tile_bytes: int, most: int) -> int:
 def _whole_groups(graph: Graph, size: int, *stages: Stage, axis: int = -1) -> None:
     """Let the last ``size`` columns begin early, if there are as many: no vector is one in part.
 
-    Parameters
-    ----------
-    graph
-        The computation.
-    size
-        How many columns are computed at once; the same for all stages.
-    stages
-        Those that have a place for each column.
-    axis
-        Which of their axes the columns are.
+    As many are computed at once by all ``stages``, of whose axes the columns are ``axis``.
     """
     if graph.layout is not None and size <= graph.layout.least:
         for stage in stages:
@@ -87,16 +78,16 @@ def _group(graph: Graph, traced: Traced, target: Target) -> int:
     return max(lanes(traced.combiner, target), *passes, *parts)
 
 
-def _few_at_once(stage: Stage, row: Axis, folds: Sequence[Axis], width: int) -> Axis:
-    """Fold into the states of a tile: each time that these are read, ``row`` says which rows.
-
-    Return the loop over vectors of columns.
-    """
+def _stream_rows(
+    stage: Stage, row: Axis, folds: Sequence[Axis], width: int, ahead: int = TILE_AHEAD
+) -> None:
+    """Fold into the states of a tile: each time that these are read, ``row`` says which rows."""
     vector, lane = stage.split(stage.op.axis[-1], factor=width)
     stage.reorder(*folds, vector, row, lane)
     stage.unroll(row)
     stage.vectorize(lane)
-    return vector
+    if ahead:
+        stage.pragma(vector, "prefetch", ahead)
 
 
 def _by_vectors(stage: Stage, axis: Axis, factor: int, width: int) -> Axis:
@@ -128,8 +119,7 @@ def column(
         rest, row = state.split(last, factor=streams)  # neighbours are far enough apart
     else:
         row, rest = state.split(last, nparts=streams)
-    vector = _few_at_once(state, row, [*others, rest], width)
-    state.pragma(vector, "prefetch", TILE_AHEAD)
+    _stream_rows(state, row, [*others, rest], width)
 
 
 def column_in_cache(
@@ -152,7 +142,7 @@ def column_in_cache(
     state.compute_at(result, share(result, [*others, outer]))
     *others, last = state.op.reduce_axis
     row, rest = state.split(last, nparts=streams * min(len(graph.state), 2))
-    _few_at_once(state, row, [*others, rest], group)
+    _stream_rows(state, row, [*others, rest], group, ahead=0)
 
 
 def column_parts(
@@ -182,8 +172,7 @@ def column_parts(
     part, *kept = stage.op.axis
     *others, row, rest = stage.op.reduce_axis
     stage.reorder(part, *kept[:-1], *others, rest, kept[-1], row)
-    vector = _few_at_once(stage, row, [*others, rest], width)
-    stage.pragma(vector, "prefetch", TILE_AHEAD)
+    _stream_rows(stage, row, [*others, rest], width)
     stage.parallel(part)
     _few_rows(result, state, _by_vectors(result, inner, width, width), width)
 
