@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 
 from axisfold.codegen.llvm import arithmetic, memory, places, tails
 from axisfold.codegen.llvm.calls import emit_call
@@ -288,10 +288,9 @@ class _Function:
     def expr(self, root: Expr) -> str:
         return self._leaf(root) if not root.child_fields else self._expr(root, {})
 
-    def _leaf(self, node: Node) -> str:
-        if isinstance(node, Const):
-            return constant(node.value, node.dtype)
-        return self.values[cast("Var", node)]
+    def _leaf(self, node: Any) -> str:
+        is_const = isinstance(node, Const)
+        return constant(node.value, node.dtype) if is_const else self.values[node]
 
     def _expr(self, root: Node, done: dict[int, str]) -> str:
         """Emit an expression bottom-up; a node that occurs twice is computed once."""
