@@ -141,11 +141,8 @@ def leaves(expr: Expr) -> Iterator[tuple[Expr, int]]:
     stack = [(expr, 1)]
     while stack:
         node, sign = stack.pop()
-        if isinstance(node, Binary) and node.op == "add":
-            stack.append((node.b, sign))
-            stack.append((node.a, sign))
-        elif isinstance(node, Binary) and node.op == "sub":
-            stack.append((node.b, -sign))
+        if isinstance(node, Binary) and node.op in ("add", "sub"):
+            stack.append((node.b, sign if node.op == "add" else -sign))
             stack.append((node.a, sign))
         else:
             yield node, sign
@@ -178,13 +175,18 @@ def linear(expr: Expr) -> Linear:
     known: Linear | None = getattr(expr, "_linear", None)
     if known is not None:
         return known
-    result = Linear()
-    for leaf, sign in leaves(expr):
-        coefficient, factors = monomial(leaf)
-        if factors:
-            result.add(key_of(factors), sign * coefficient)
-        else:
-            result.constant += sign * coefficient
+    if isinstance(expr, Const):
+        result = Linear(None, int(expr.value))
+    elif not isinstance(expr, Binary):
+        result = Linear({expr: 1})
+    else:
+        result = Linear()
+        for leaf, sign in leaves(expr):
+            coefficient, factors = monomial(leaf)
+            if factors:
+                result.add(key_of(factors), sign * coefficient)
+            else:
+                result.constant += sign * coefficient
     object.__setattr__(expr, "_linear", result)
     return result
 

@@ -124,9 +124,7 @@ def _value(root: Expr, point: Point) -> int:
 
 def _known(node: Expr, point: Point) -> int | None:
     """Return the value of a variable, of a constant, or of what has been evaluated."""
-    if isinstance(node, Var):
-        return point[node]
-    if isinstance(node, Const):
-        return int(node.value)
+    if not node.child_fields:
+        return point[node] if isinstance(node, Var) else int(node.value)  # type: ignore[attr-defined]
     found = point.known.get(id(node))
     return None if found is None else found[1]

@@ -57,7 +57,7 @@ def cast(dtype: object, value: Any) -> Expr:
 
 def match_pair(a: Any, b: Any) -> tuple[Expr, Expr]:
     """Bring two operands to one dtype and one number of lanes; numbers follow expressions."""
-    if isinstance(a, Expr) and isinstance(b, Expr) and a.dtype == b.dtype:
+    if isinstance(a, Expr) and isinstance(b, Expr) and (a.dtype is b.dtype or a.dtype == b.dtype):
         return a, b
     if hasattr(a, "__axisfold_expr__"):
         x = as_expr(a)
@@ -71,6 +71,11 @@ def match_pair(a: Any, b: Any) -> tuple[Expr, Expr]:
     return broadcast(x, lanes), broadcast(y, lanes)
 
 
+def _is_composite(value: Any) -> bool:
+    """Return whether a value has operators of its own."""
+    return not isinstance(value, (Expr, int)) and hasattr(value, "__axisfold_composite__")
+
+
 def operator(op: BinaryOp, a: Any, b: Any) -> Any:
     """Build what a Python operator means, or hand over to a composite operand.
 
@@ -79,7 +84,7 @@ def operator(op: BinaryOp, a: Any, b: Any) -> Any:
     ExpressionError
         ``E105``: ``/`` between integers; ``E109``: an operation that floats do not have.
     """
-    if hasattr(a, "__axisfold_composite__") or hasattr(b, "__axisfold_composite__"):
+    if _is_composite(a) or _is_composite(b):
         return NotImplemented
     x, y = match_pair(a, b)
     if x.dtype.is_bool:
@@ -126,7 +131,7 @@ def negate(value: Any) -> Expr:
 
 def comparison(op: CompareOp, a: Any, b: Any) -> Any:
     """Build a comparison, or hand over to a composite operand."""
-    if hasattr(a, "__axisfold_composite__") or hasattr(b, "__axisfold_composite__"):
+    if _is_composite(a) or _is_composite(b):
         return NotImplemented
     return compare(op, *match_pair(a, b))
 
@@ -139,7 +144,11 @@ def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
         if folded is not None:
             return folded
     if dtype.is_integer:
-        x, y = _number(a), _number(b)
+        if dtype.lanes == 1:
+            x = a.value if isinstance(a, Const) else None
+            y = b.value if isinstance(b, Const) else None
+        else:
+            x, y = _number(a), _number(b)
         if x is None and y is None:
             return a if a is b and op in ("min", "max") else Binary(op, a, b)
         if isinstance(a, Const) and isinstance(b, Const):

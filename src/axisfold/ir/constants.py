@@ -10,7 +10,19 @@ from typing import Any, Final, cast
 import numpy as np
 
 from axisfold.bfloat16 import bits_of, value_of
-from axisfold.dtypes import BOOL, FLOAT32, INT32, INT64, UINT64, DType, Scalar, fits, parse, wrap
+from axisfold.dtypes import (
+    BOOL,
+    FLOAT32,
+    INT32,
+    INT64,
+    SUPPORTED,
+    UINT64,
+    DType,
+    Scalar,
+    fits,
+    parse,
+    wrap,
+)
 from axisfold.errors import ExpressionError
 from axisfold.ir.expr import Broadcast, Const, Expr
 
@@ -28,7 +40,7 @@ def const(value: Scalar, dtype: object = INT32) -> Const:
     """
     target = parse(dtype).element
     if type(value) is int and target.is_integer:
-        return _integer(value, target)
+        return _integer(value, target.name)
     if target.is_bool:
         return Const(bool(value), target)
     if target.is_complex or isinstance(value, complex):
@@ -45,11 +57,12 @@ def const(value: Scalar, dtype: object = INT32) -> Const:
             code="E107",
             hint="Name a float dtype.",
         )
-    return _integer(int(value), target)
+    return _integer(int(value), target.name)
 
 
 @lru_cache(maxsize=1 << 12)
-def _integer(value: int, dtype: DType) -> Const:
+def _integer(value: int, name: str) -> Const:
+    dtype = SUPPORTED[name]  # a name is hashed sooner
     return Const(wrap(value, dtype), dtype)
 
 

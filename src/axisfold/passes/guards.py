@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -58,11 +58,11 @@ def guards_in(stmt: Stmt, at: Found) -> Iterator[Found]:
     match stmt:
         case If(condition):
             if build.bare(condition) is not condition:
-                yield replace(at, condition=condition)
+                yield Found(condition, at.bounds, at.inner, at.serial, at.lanes, at.unrolled)
             yield from guards_in(stmt.then, at)
         case For():
-            found = replace(
-                at,
+            found = Found(
+                at.condition,
                 bounds=at.bounds.extended(stmt.var, stmt.min, stmt.extent),
                 inner=at.inner | {stmt.var},
                 serial=at.serial | {stmt.var} if stmt.kind in SPLIT else at.serial,

@@ -57,8 +57,7 @@ class Axis(Operators):
         refuse_number(other)
         return self is other
 
-    def __hash__(self) -> int:
-        return object.__hash__(self)
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"Axis({self.name}, {self.kind})"
@@ -156,8 +155,7 @@ class ThreadAxis(Operators):
         refuse_number(other)
         return self is other
 
-    def __hash__(self) -> int:
-        return object.__hash__(self)
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"ThreadAxis({self.tag})"

@@ -28,6 +28,14 @@ class TensorLoad(Expr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.tensor.dtype)
 
+    def children(self) -> tuple[Expr, ...]:
+        """Return the indices."""
+        return self.indices
+
+    def with_children(self, new: Sequence[Expr]) -> TensorLoad:
+        """Return a read at other indices."""
+        return TensorLoad(self.tensor, tuple(new))
+
     def pieces(self) -> list[str | Node]:
         """Return ``name[i, j]``."""
         return [f"{self.tensor.name}[", *separated(self.indices), "]"]
