@@ -60,7 +60,9 @@ def _plain(x: Any, origin: Any) -> Any:
     """``exp(x - origin)``, up to the rounding of the difference."""
     if x.dtype.is_half:
         return te.exp2((_narrow(x) - origin) * _LOG2_E)
-    return te.exp_rounded(_narrow(x) - origin)
+    difference = _narrow(x) - origin
+    is_single = difference.dtype == FLOAT32
+    return te.exp_rounded(difference) if is_single else te.exp_nonpositive(difference)
 
 
 def _exact(x: Any, origin: Any) -> Any:
