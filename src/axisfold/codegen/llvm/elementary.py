@@ -91,7 +91,11 @@ def _exp_nonpositive(f: Lanes, x: str) -> str:
     c = _COEFFICIENTS[f.dtype.bits]
     x = f.clamped(x, _REACH[f.dtype.bits][0])
     shifted, n = _lifted(f, x)
-    return _raised(f, shifted, n, f.muladd(n, f.const(-c.ln2[0]), x))
+    r = _remainder(f, n, f.muladd(n, f.const(-c.ln2[0]), x))
+    square = f.mul(r, r)
+    part = f.muladd(f.by_pairs(r, square, c.exp), square, r)
+    unit = f.const(2.0 ** -_LIFT[f.dtype.bits])
+    return f.mul(f.muladd(part, unit, unit), _power_of(f, shifted))
 
 
 def _exp_rounded(f: Lanes, x: str) -> str:
@@ -105,13 +109,11 @@ def _exp_rounded(f: Lanes, x: str) -> str:
     x = f.clamped(x, _REACH[f.dtype.bits][0])
     shifted, n = _lifted(f, x)
     r = f.muladd(n, f.const(-c.ln2_rounded), x)
-    unit = 2.0 ** -_LIFT[f.dtype.bits]
-    total = f.horner(r, [k * unit for k in (1.0, 1.0, *c.short_exp)])
-    return f.mul(total, _power_of(f, shifted))
+    return _raised(f, shifted, r)
 
 
 def _exp_difference(f: Lanes, x: str, a: str) -> str:
-    """e**(x - a) as :func:`_exp_nonpositive` has it.
+    """e**(x - a) as :func:`_exp_rounded` has it, of the r that is right to its last place.
 
     For a whole number a of at most 256, n · ln2₀ + a is exact, and so is x less it, unless x is so
     small that what it loses is 1/8 of the last place.
@@ -120,7 +122,8 @@ def _exp_difference(f: Lanes, x: str, a: str) -> str:
     least = f.add(a, f.const(_REACH[f.dtype.bits][0]))
     x = f.w.select(f.w.compare("olt", f.dtype, x, least), f.dtype, least, x)
     shifted, n = _lifted(f, f.sub(x, a))
-    return _raised(f, shifted, n, f.sub(x, f.muladd(n, f.const(c.ln2[0]), a)))
+    high = f.sub(x, f.muladd(n, f.const(c.ln2[0]), a))
+    return _raised(f, shifted, _remainder(f, n, high))
 
 
 _LIFT: Final = {32: 64, 64: 512}
@@ -133,14 +136,16 @@ def _lifted(f: Lanes, x: str) -> tuple[str, str]:
     return shifted, f.sub(shifted, shifter)
 
 
-def _raised(f: Lanes, shifted: str, n: str, high: str) -> str:
-    """Append e**(n · ln 2 + r), for the part of r that n times the high part of ln 2 leaves."""
-    c = _COEFFICIENTS[f.dtype.bits]
-    r = f.muladd(n, f.const(-c.ln2[1]), high)
-    square = f.mul(r, r)
-    part = f.muladd(f.by_pairs(r, square, c.exp), square, r)
-    unit = f.const(2.0 ** -_LIFT[f.dtype.bits])
-    return f.mul(f.muladd(part, unit, unit), _power_of(f, shifted))
+def _remainder(f: Lanes, n: str, high: str) -> str:
+    """Append r, for the part of it that n times the high part of ln 2 leaves."""
+    return f.muladd(n, f.const(-_COEFFICIENTS[f.dtype.bits].ln2[1]), high)
+
+
+def _raised(f: Lanes, shifted: str, r: str) -> str:
+    """Append e**(n · ln 2 + r) by the fewest operations, which are Horner's."""
+    unit = 2.0 ** -_LIFT[f.dtype.bits]
+    terms = (1.0, 1.0, *_COEFFICIENTS[f.dtype.bits].short_exp)
+    return f.mul(f.horner(r, [k * unit for k in terms]), _power_of(f, shifted))
 
 
 def _power_of(f: Lanes, shifted: str) -> str:
