@@ -90,6 +90,11 @@ def _is_counted(traced: Traced) -> bool:
     return bool(forms) and all(n is not None and is_truth(n) for n in forms)
 
 
+def _is_one_run(layout: LayoutClass) -> bool:
+    """Return whether all that is folded lies side by side."""
+    return layout.reduced == 1 and set(layout.inner_steps) == {"unit"}
+
+
 def sums_are_wide(traced: Traced) -> bool:
     """Return whether plain sums of a longer run lose nothing that results hold."""
     is_short = all(v.dtype.itemsize < WIDE for parts in traced.elements for v in parts)
@@ -160,7 +165,9 @@ RULES: Final = (
     Rule(
         "narrow_row",
         lambda c, t: (
-            _is_row(c, t) and _is_narrow(t) and (is_long(c) or (c.kept == 0 and _is_counted(t)))
+            _is_row(c, t)
+            and _is_narrow(t)
+            and (is_long(c) or (c.kept == 0 and (_is_one_run(c) or _is_counted(t))))
         ),
         "the folded axis is contiguous and sums of short runs fit a narrower dtype: a vector holds "
         "more of them, and is widened once for each run",
