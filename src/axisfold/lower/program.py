@@ -144,13 +144,16 @@ def _check_bound(kernel: Kernel) -> None:
         for node in (*buffer.shape, *buffer.strides)
         if isinstance(node, Var)
     }
+    layouts = [e for b in kernel.params for e in (*b.shape, *b.strides)]
+    used: set[Var] = set().union(*map(variables, layouts))
     for node in statements(kernel.body):
         if isinstance(node, (For, Let)):
             bound.add(node.var)
-    roots = [kernel.body, *(e for b in kernel.params for e in (*b.shape, *b.strides))]
-    for root in roots:
-        if variables(root) <= bound:
-            continue
+        # Variables of expressions are asked for later too, those of statements are not.
+        used.update(*[variables(e) for e in node.children() if isinstance(e, Expr)])
+    if used <= bound:
+        return
+    for root in (kernel.body, *layouts):
         for node in free_vars(root):
             if node not in bound:
                 raise ArgumentError(
