@@ -191,11 +191,12 @@ def _on_host(
     sizes = cpu_sizes(problem, kind, has_tiles=bool(traced.tile_passes))
     width, rest, stores = 0, None, ""
     if not traced.is_spread:
-        width = cpu_width(problem, kind, steps)
-        is_plain = not (width or traced.combiner.is_ordered or traced.tile_passes)
+        is_plain = not (traced.combiner.is_ordered or traced.tile_passes)
+        width = cpu_width(problem, kind, steps, len(traced.combiner.lhs) if is_plain else 0)
         if not width:
             sizes = sizes[0], plain_outputs(problem, sizes[1], is_plain=is_plain)
-        streams = with_streams(problem) if kind == "reduced" and is_plain else None
+        has_streams = kind == "reduced" and is_plain and not width
+        streams = with_streams(problem) if has_streams else None
         if streams is not None:
             (problem, rest), sizes = streams, (sizes[0], stream_outputs(problem))
         if sizes[0] in FEW_ROWS or (width and kind == "reduced"):

@@ -49,6 +49,8 @@ THIN: Final = 64
 # is read: what is left in the caches of others is gone before somebody reads it.
 LARGE_RESULTS: Final = 1 << 24
 SMALLEST_PART: Final = 16
+# Bytes of rows from memory that are worth reading in several places, for each field of a state.
+WIDE_ROW: Final = 128
 # Elements from which on a short innermost axis, of up to THIN elements, is worth a kernel.
 LARGE: Final = 1 << 13
 
@@ -106,10 +108,11 @@ def plain_outputs(problem: Problem, outputs: str, *, is_plain: bool) -> str:
     return "cached" if is_plain and outputs == "many" and size < WORTH_PARTS else outputs
 
 
-def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
+def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner], fields: int) -> int:
     """Return the constant extent of the innermost axis, 0 where it stays an argument.
 
-    A short axis is worth a kernel of its own where memory is one run of it and the array is large.
+    A short axis is worth a kernel of its own where memory is one run of it and the array is large,
+    but rows of a few lines that come from memory are read in several places.
 
     Parameters
     ----------
@@ -117,12 +120,17 @@ def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner]) -> int:
         As :func:`cpu_sizes` has them.
     steps
         How each input steps along the innermost axis.
+    fields
+        Of a state; 0 where the reducer has a form for short runs, or is ordered.
     """
     if not problem.kept or not set(steps) <= {"unit", "two"}:
         return 0
     inner, outer = problem.kept[-1], problem.reduced[-1]
     if kind == "reduced":
         inner, outer = outer, inner
+        is_wide = min(map(abs, outer.strides), default=0) >= WIDE_ROW * fields > 0
+        if is_wide and len(problem.kept) == 1 and _is_far(problem):
+            return 0
     elif outer.extent <= _few_rows(inner.extent):
         return 0
     size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
@@ -174,9 +182,13 @@ def cpu_loads(problem: Problem, sizes: tuple[str, str]) -> str:
     """
     if sizes[0] != "huge" and not sizes[1].endswith("streams"):
         return ""
+    return "ahead" if _is_far(problem) else ""
+
+
+def _is_far(problem: Problem) -> bool:
+    """Return whether inputs are too large for caches."""
     axes = (*problem.kept, *problem.reduced)
-    span = max(a.extent * max(map(abs, a.strides), default=0) for a in axes)
-    return "ahead" if span >= HUGE_ROW else ""
+    return max(a.extent * max(map(abs, a.strides), default=0) for a in axes) >= HUGE_ROW
 
 
 def spread_stores(problem: Problem, written: int) -> str:

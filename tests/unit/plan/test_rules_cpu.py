@@ -313,6 +313,27 @@ def test_runs_of_several_sums_are_asked_for_ahead(plans, monkeypatch, shape, rul
     np.testing.assert_allclose(found, np.var(x.astype("float64"), axis=-1), 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("x", "rule"),
+    [
+        (numbers(2053, 32), "row_streams"),
+        (numbers(2053, 31), "short_row"),
+        (numbers(2053, 32, dtype="float64"), "row_streams"),
+        (numbers(2053, 31, dtype="float64"), "short_row"),
+        (numbers(2053, 64, dtype="float16"), "row_streams"),
+        (numbers(2053, 128)[:, ::2], "row_streams"),
+    ],
+)
+@pytest.mark.parametrize("is_far", [True, False], ids=["memory", "cache"])
+def test_short_rows_from_memory_are_read_in_several_places(plans, monkeypatch, x, rule, is_far):
+    if is_far:
+        monkeypatch.setattr(sizes_cpu, "HUGE_ROW", 1 << 17)
+    found = axisfold.sum(x, axis=1)
+    assert {p.rule.name for p in plans} == {rule if is_far else "short_row"}
+    wanted = x.astype("float64").sum(axis=1)
+    np.testing.assert_allclose(found, wanted, 2e-3 if x.dtype == "float16" else 1e-6, 1e-5)
+
+
 AHEAD = [
     ("sum", numbers(LONG + 4097), None, "long_row"),
     ("nansum", with_nans(2 * LONG), None, "long_row"),
