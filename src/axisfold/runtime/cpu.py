@@ -12,11 +12,13 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from axisfold.codegen.llvm.ports import Machine
 from axisfold.errors import CompileError
 from axisfold.runtime.disk import shared_cache
+
+if TYPE_CHECKING:
+    from axisfold.codegen.llvm.ports import Machine
 
 WIDE_VECTOR: Final = 64
 """Bytes of the registers of AVX-512, of which there are twice as many as of others."""
@@ -75,6 +77,8 @@ def host_machine() -> Machine | None:
         name, features = _host()
     if not name.startswith("znver") or "+fma" not in features.split(","):
         return None
+    from axisfold.codegen.llvm.ports import Machine  # a kernel that is on disk needs none
+
     width = host_vector_bytes()
     return Machine(width, 32 if width == WIDE_VECTOR else 16)
 
