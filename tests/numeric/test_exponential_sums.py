@@ -113,6 +113,24 @@ def test_largest_elements_count_as_often_as_they_are_there():
     np.testing.assert_allclose(af.logsumexp(x.T.copy(), axis=0), want, rtol=2e-7)
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1, 30])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_are_right_to_one_unit(scale, axis):
+    x = (normal(300, 301) * scale).astype("f4")
+    want = wanted(x, axis)
+    off = np.abs(af.logsumexp(x, axis=axis) - want) / np.spacing(np.abs(want).astype("f4"))
+    assert off.max() < 1
+
+
+@pytest.mark.parametrize("far", [-5, -40, -87])
+def test_results_close_to_zero_are_right_to_five_units(far):
+    x = np.zeros((2000, 2), "f4")
+    x[:, 1] = np.linspace(far, far / 2, 2000)
+    want = np.log1p(np.exp(x[:, 1].astype("f8")))
+    off = np.abs(af.logsumexp(x, axis=1) - want) / np.spacing(want.astype("f4"))
+    assert off.max() < 5
+
+
 def test_results_as_small_as_there_are():
     x = np.array([[0, -87.5, -100, -103]], "f4").repeat(3, axis=0)
     x[1, 1:], x[2, 1:] = -103, -INF

@@ -67,6 +67,8 @@ KEPT = [
     outer * 16 + inner < n,
     i + 1 <= k,
     free % -4,
+    (free * 4 + x) % 16,
+    (free * 4 - y) % 16,
 ]
 
 
@@ -120,6 +122,8 @@ IDENTITIES = [
     ((free * 16 + y + 16) // 16, free + 1),
     ((free * 2) // 4, free // 2),
     ((free * 2) % 4, free % 2 * 2),
+    ((free * 4 + y) % 16, y + free % 4 * 4),
+    ((free * 6 + y // 2) % 4, y // 2 + free * 3 % 2 * 2),
     (x // 16, const(0)),
     (x % 16, x),
     ((x + 16) % 16, x),

@@ -30,10 +30,9 @@ WIDE_TILE_BYTES: Final = 1 << 17
 # Bytes ahead that each row of a tile is asked for: what the processor asks for by itself ends with
 # the row, and more than four lines of eight rows are in each other's way in a cache.
 TILE_AHEAD: Final = 256
-# Vectors of a tile of an array that is in a cache, where narrower ones give all threads work, and
-# rows of it: the fewer, the smaller the rest of few rows, but states of several fields, for which
-# there are twice as many, are loaded and stored each time.  Vectors of a row at a time, if they
-# have no more lanes than that.
+# Vectors of a tile of an array in a cache, where narrower ones give all threads work, and rows of
+# it: the fewer, the smaller their rest, but states of several fields, which have twice as many, are
+# loaded and stored each time.  Vectors of a row at a time, if they have no more lanes than that.
 CACHED_TILE: Final = 128
 CACHED_STREAMS: Final = 4
 CACHED_VECTORS: Final = 2
@@ -98,6 +97,15 @@ def _by_vectors(stage: Stage, axis: Axis, factor: int, width: int) -> Axis:
     return outer
 
 
+def _in_tiles(s: Schedule, graph: Graph, columns: int, width: int, group: int) -> Stage:
+    """Compute states by tiles of columns, which threads share; return their stage."""
+    result, state = s[graph.results[0]], s[graph.state[0]]
+    _whole_groups(graph, group, result, state)
+    outer = _by_vectors(result, result.op.axis[-1], columns, width)
+    state.compute_at(result, share(result, [*result.op.axis[:-1], outer]))
+    return state
+
+
 def column(
     s: Schedule,
     graph: Graph,
@@ -108,12 +116,8 @@ def column(
     streams: int = STREAMS,
 ) -> None:
     """Tiles of columns, which threads share."""
-    result, state = s[graph.results[0]], s[graph.state[0]]
-    width = lanes(traced.combiner, target)
-    _whole_groups(graph, width, result, state)
-    *others, last = result.op.axis
-    outer = _by_vectors(result, last, _tile(traced, target, tile_bytes, TILE), width)
-    state.compute_at(result, share(result, [*others, outer]))
+    width, tile = lanes(traced.combiner, target), _tile(traced, target, tile_bytes, TILE)
+    state = _in_tiles(s, graph, tile, width, width)
     *others, last = state.op.reduce_axis
     if graph.layout is not None and graph.layout.outputs == "wide":
         rest, row = state.split(last, factor=streams)  # neighbours are far enough apart
@@ -132,14 +136,10 @@ def column_in_cache(
     streams: int = CACHED_STREAMS,
 ) -> None:
     """Tiles of a few columns, which threads share, a few rows of them at a time."""
-    result, state = s[graph.results[0]], s[graph.state[0]]
     group = width = lanes(traced.combiner, target)
     if graph.layout is not None and set(graph.layout.inner_steps) == {"unit"}:
         group = max(width, min(CACHED_VECTORS * width, MOST_LANES))
-    _whole_groups(graph, group, result, state)
-    *others, last = result.op.axis
-    outer = _by_vectors(result, last, tile * width, width)
-    state.compute_at(result, share(result, [*others, outer]))
+    state = _in_tiles(s, graph, tile * width, width, group)
     *others, last = state.op.reduce_axis
     row, rest = state.split(last, nparts=streams * min(len(graph.state), 2))
     _stream_rows(state, row, [*others, rest], group, ahead=0)

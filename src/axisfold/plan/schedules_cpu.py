@@ -10,6 +10,7 @@ from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Call
 from axisfold.ir.walk import post_order
 from axisfold.plan.graph import Graph
+from axisfold.runtime.cpu import WIDE_VECTOR
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -17,8 +18,6 @@ from axisfold.tensor.axis import Axis
 from axisfold.tensor.tensor import Tensor
 from axisfold.tensor.tile_pass import TilePass, in_short_run
 
-# From here on there are 32 vector registers (AVX-512), else 16.
-WIDE_VECTOR: Final = 64
 # Places of memory that a thread reads at once.  One stream of loads reaches two thirds of what a
 # core can read, four to eight all of it.
 STREAMS: Final = 8

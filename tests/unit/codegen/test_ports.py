@@ -2,6 +2,7 @@
 """Multipliers take additions where adders have more to do, and nothing but the time changes."""
 
 import re
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -12,8 +13,9 @@ from axisfold.build import Compiled
 from axisfold.codegen.llvm import Machine, emit_kernel
 from axisfold.dtypes import FLOAT64
 from axisfold.ir import build
-from axisfold.ir.expr import Binary, Broadcast, Cast, Load, Ramp
-from axisfold.ir.stmt import Allocate, Store
+from axisfold.ir.expr import Binary, Broadcast, Call, Cast, Load, Ramp
+from axisfold.ir.stmt import Allocate, For, Store
+from axisfold.ir.walk import rewrite
 from axisfold.runtime import cpu
 
 ZEN = Machine(32, 16)
@@ -78,6 +80,10 @@ def powers(state, *place):
     return Binary("add", state, Binary("mul", x, Binary("mul", x, Binary("mul", x, x))))
 
 
+def called(state, *place):
+    return Binary("add", state, Call("exp", (widened(*place),), WIDE))
+
+
 def counts(program, machine=ZEN):
     """Return how many additions and how many fused products the loop has."""
     text = emit_kernel(program, machine)
@@ -96,12 +102,22 @@ def counts(program, machine=ZEN):
         pytest.param(powers, 8, (8, 0), id="more products"),
         pytest.param(plain, 10, (0, 10), id="just enough registers"),
         pytest.param(plain, 11, (11, 0), id="too few registers"),
+        pytest.param(called, 8, (8, 0), id="functions, which multiply most"),
     ],
 )
 def test_both_ports_have_as_much_to_do(step, states, wanted):
     program = folded(step, states)
     assert counts(program) == wanted
     assert counts(program, None) == (sum(wanted), 0)
+
+
+def test_rests_stay_as_they_are():
+    def rule(node):
+        is_loop = isinstance(node, For) and node.kind == "serial"
+        return replace(node, kind="rolled") if is_loop else node
+
+    program = folded(plain, 8)
+    assert counts(replace(program, body=rewrite(program.body, rule))) == (8, 0)
 
 
 def test_wide_vectors_are_several_registers():

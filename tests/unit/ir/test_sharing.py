@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import axisfold
+from axisfold.analysis.linear import linear
+from axisfold.analysis.simplify import simplify
 from axisfold.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64
 from axisfold.ir import build, node
 from axisfold.ir.buffer import Buffer
@@ -100,6 +102,14 @@ def test_a_plan_leaves_no_nodes_behind():
         lift=lambda x: {"s": x * 3}, combine=lambda a, b: {"s": a.s + b.s},
         finalize=lambda a: a.s), axis=1)  # fmt: skip
     assert not node.shared
+
+
+def test_what_is_remembered_of_a_sum_stays_as_it_is():
+    one, other = X + ONE, X * 3 + Y + FOUR
+    before = [(dict(linear(e).terms), linear(e).constant) for e in (one, other)]
+    simplify(one < other)
+    simplify(other - one)
+    assert [(dict(linear(e).terms), linear(e).constant) for e in (one, other)] == before
 
 
 def test_the_key_of_expressions_is_the_same_whether_nodes_are_shared_or_not():

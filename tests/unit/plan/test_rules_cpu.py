@@ -334,6 +334,33 @@ def test_short_rows_from_memory_are_read_in_several_places(plans, monkeypatch, x
     np.testing.assert_allclose(found, wanted, 2e-3 if x.dtype == "float16" else 1e-6, 1e-5)
 
 
+@pytest.mark.parametrize("columns", [63, 65, 129])
+@pytest.mark.parametrize(
+    ("name", "rows", "rule"),
+    [
+        ("sum", 40, "column_in_cache"),
+        ("max", 9, "shallow_column"),
+        ("sum", (1 << 21) // 63 + 1, "column_parts"),
+        ("argmax", 40, "tiled_column"),
+        ("logsumexp", 40, "column_of_passes"),
+    ],
+)
+def test_columns_end_with_whole_vectors(plans, name, rows, rule, columns):
+    x = ties(rows, columns)
+    found = getattr(axisfold, name)(x, axis=0)
+    (plan,) = plans
+    is_whole = columns >= sizes_cpu.THIN
+    assert plan.layout.least == (sizes_cpu.THIN if is_whole else 0)
+    assert ('"shift_inwards"' in schedule_source(plan)) == is_whole
+    wide = x.astype("float64")
+    if name == "logsumexp":
+        np.testing.assert_allclose(found, np.logaddexp.reduce(wide, 0), 1e-6)
+    else:
+        np.testing.assert_array_equal(found, getattr(np, name)(wide, 0))
+    if is_whole:
+        assert plan.rule.name == rule
+
+
 AHEAD = [
     ("sum", numbers(LONG + 4097), None, "long_row"),
     ("nansum", with_nans(2 * LONG), None, "long_row"),

@@ -16,7 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from axisfold.codegen.llvm.types import suffix
 from axisfold.codegen.llvm.writer import Writer
+from axisfold.dtypes import DType
 
 _ADDITIONS: Final = ("fadd", "fsub")
 # What else adders do, and what multipliers do; integers go to any port.
@@ -140,7 +142,7 @@ def _fused(w: Writer, number: int) -> str:
         negated = w.fresh()
         before = f"  {negated} = fneg {kind} {b}\n"
         a, b = negated, a
-    function = f"llvm.fma.{_suffix(kind)}"
+    function = f"llvm.fma.{suffix(_dtype(kind))}"
     w.declarations[function] = f"declare {kind} @{function}({kind}, {kind}, {kind})"
     args = f"{kind} {a}, {kind} {_one(w, kind)}, {kind} {b}"
     return f"{before}  {result} = call {kind} @{function}({args})"
@@ -149,15 +151,14 @@ def _fused(w: Writer, number: int) -> str:
 def _one(w: Writer, kind: str) -> str:
     """Return a vector of ones that the function has read from memory at its head."""
     if kind not in w.ones:
-        ((_, element),) = _VECTOR.findall(kind)
-        held = f"@axisfold.ones.{_suffix(kind)}"
-        w.declarations[held] = f"{held} = internal constant {kind} splat ({element} 1.0)"
+        dtype = _dtype(kind)
+        held = f"@axisfold.ones.{suffix(dtype)}"
+        w.declarations[held] = f"{held} = internal constant {kind} {w.const(1.0, dtype)}"
         with w.at_entry():
             w.ones[kind] = w.let(f"load volatile {kind}, ptr {held}", "one")
     return w.ones[kind]
 
 
-def _suffix(kind: str) -> str:
-    """Return what names of intrinsics have for a type, ``v4f64`` for ``<4 x double>``."""
+def _dtype(kind: str) -> DType:
     ((lanes, element),) = _VECTOR.findall(kind)
-    return f"v{lanes}f{8 * _BYTES[element]}"
+    return DType("float", 8 * _BYTES[element], int(lanes))
