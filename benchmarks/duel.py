@@ -110,7 +110,7 @@ def first_calls(folders: Sequence[Path], options: argparse.Namespace, given: lis
     for _ in range(options.rounds):
         for folder in folders:
             command = [sys.executable, "-m", "benchmarks.duel", *plain, "--one", str(folder)]
-            out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
             for name, seconds in json.loads(out.splitlines()[-1]).items():
                 times.setdefault(name, {}).setdefault(folder, []).append(seconds)
     total = [0.0] * len(folders)

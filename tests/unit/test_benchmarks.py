@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of benchmarks: every case runs at a small size, and its values are checked."""
 
+import re
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -36,6 +38,29 @@ def test_shares_count_results_where_memory_holds_them(monkeypatch):
     assert "| 0.50 |  | 0.75 | 0 |" in report.table([pairs])
     pairs.written = 0
     assert "with results" not in report.table([pairs])
+
+
+@pytest.mark.parametrize("kind", [(), ("--first",)])
+def test_two_states_are_timed_in_turns(kind, tmp_path):
+    # In the end the copy cannot plan, which tells that it is the copy that is timed.
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [
+        sys.executable, "-m", "benchmarks.duel", "--only", r"^sum f32 \(32, 32\)|^argmax f32 2",
+        "--scale", "0.002", "--rounds", "2", *kind, str(ROOT), str(tmp_path),
+    ]  # fmt: skip
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    lines = found.stdout.splitlines()
+    assert [line.split("  ")[0] for line in lines[:2]] == [
+        "argmax f32 2^28",
+        "sum f32 (32, 32) axis=0",
+    ]
+    assert all(len(re.findall(r"\d+\.\d+", line)) >= 2 for line in lines)
+    planner = tmp_path / "src" / "axisfold" / "plan" / "planner.py"
+    planner.write_text(planner.read_text() + "\n\nraise ValueError('the copy')\n")
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode != 0
+    assert "the copy" in found.stderr
 
 
 OPERATORS = {
