@@ -17,6 +17,7 @@ from axisfold.plan.schedules_cpu import (
     write_results,
 )
 from axisfold.plan.sizes_cpu import TILE
+from axisfold.runtime.cpu import WIDE_VECTOR
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -38,8 +39,8 @@ CACHED_STREAMS: Final = 4
 CACHED_VECTORS: Final = 2
 MOST_LANES: Final = 16
 # Rows of a tile of columns that a pass takes at a time, and how far ahead each is asked for: more
-# rows, a power of two apart, are in each other's way in a cache.
-PASS_STREAMS: Final = 4
+# rows, a power of two apart, are in each other's way in a cache: 12 ways come with wide vectors.
+PASS_STREAMS, WIDE_PASS_STREAMS = 4, 8
 PASS_AHEAD: Final = 512
 # Columns of a tile that passes go over row by row: the wider, the seldomer reading starts anew.
 PASS_COLUMNS: Final = TILE
@@ -330,6 +331,7 @@ def _passes_over(s: Schedule, graph: Graph, traced: Traced, target: Target, stat
     run, kept = state.op.reduce_axis[-1], len(s[graph.results[0]].op.axis)
     group = _group(graph, traced, target)
     is_tall = graph.layout is not None and graph.layout.run == "tall"
+    rows = WIDE_PASS_STREAMS if target.vector_bytes >= WIDE_VECTOR else PASS_STREAMS
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
     for tensors, part, tile_pass in reversed(list(passes)):
         stage, width = s[first(tensors)], pass_lanes(tile_pass, target)
@@ -339,18 +341,18 @@ def _passes_over(s: Schedule, graph: Graph, traced: Traced, target: Target, stat
             _by_lanes(stage, kept, width)
             stage, width = s[part], target.vector_bytes // part.dtype.itemsize
             stage.compute_at(state, run)
-            _rows_at_once(stage, kept, width, TILE_AHEAD, is_far=is_tall)
+            _rows_at_once(stage, kept, width, TILE_AHEAD, rows, is_tall)
         elif is_tall and tile_pass.absorb:
-            rows = _far_rows(s, tensors)
+            far = _far_rows(s, tensors, rows)
             _whole_groups(graph, group, stage, axis=kept - 1)
-            _whole_groups(graph, group, rows, axis=kept)
-            _rows_in_order(stage, rows, kept, width)
+            _whole_groups(graph, group, far, axis=kept)
+            _rows_in_order(stage, far, kept, width)
         else:
             _whole_groups(graph, group, stage, axis=kept - 1)
-            _rows_at_once(stage, kept, width, PASS_AHEAD, is_far=is_tall)
+            _rows_at_once(stage, kept, width, PASS_AHEAD, rows, is_tall)
 
 
-def _rows_at_once(stage: Stage, kept: int, width: int, ahead: int, *, is_far: bool) -> None:
+def _rows_at_once(stage: Stage, kept: int, width: int, ahead: int, rows: int, is_far: bool) -> None:
     """Fold a few rows at a time into the states of a tile, which are read once for these.
 
     Each row is asked for ``ahead`` bytes ahead: the more vectors are loaded for one of states, the
@@ -359,10 +361,7 @@ def _rows_at_once(stage: Stage, kept: int, width: int, ahead: int, *, is_far: bo
     read on where their tile ends, if it has all columns.
     """
     (run,), columns = stage.op.reduce_axis, stage.op.axis[:kept]
-    if is_far:
-        row, rest = stage.split(run, nparts=PASS_STREAMS)
-    else:
-        rest, row = stage.split(run, factor=PASS_STREAMS)
+    row, rest = stage.split(run, nparts=rows) if is_far else stage.split(run, factor=rows)[::-1]
     vector, lane = stage.split(columns[-1], factor=width)
     stage.reorder(*columns[:-1], *stage.op.axis[kept:], rest, vector, row, lane)
     stage.unroll(row)
@@ -370,9 +369,9 @@ def _rows_at_once(stage: Stage, kept: int, width: int, ahead: int, *, is_far: bo
     stage.pragma(vector, "prefetch", ahead)
 
 
-def _far_rows(s: Schedule, tensors: Any) -> Stage:
+def _far_rows(s: Schedule, tensors: Any, rows: int) -> Stage:
     """Let a few rows that are far apart be folded in a stage of their own, and return that."""
-    _, rest = s[first(tensors)].split(s[first(tensors)].op.reduce_axis[0], nparts=PASS_STREAMS)
+    _, rest = s[first(tensors)].split(s[first(tensors)].op.reduce_axis[0], nparts=rows)
     return s[first(s.rfactor(tensors, rest))]
 
 

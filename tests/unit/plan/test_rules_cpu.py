@@ -23,7 +23,7 @@ from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
 from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS
 from axisfold.plan.script import schedule_source
 from axisfold.plan.writing import loops as lowered
-from axisfold.runtime.cpu import host_vector_bytes
+from axisfold.runtime.cpu import WIDE_VECTOR, host_vector_bytes
 
 LONG = (1 << 18) + 77
 
@@ -391,7 +391,7 @@ def test_rows_from_memory_are_asked_for_ahead(plans, monkeypatch, name, x, axis,
 
 @pytest.mark.parametrize(
     ("shape", "split"),
-    [((2051, 67), "nparts=4)"), ((600, 67), "factor=4)")],
+    [((2051, 67), "nparts={})"), ((600, 67), "factor={})")],
     ids=["far apart", "neighbours"],
 )
 def test_passes_read_a_few_rows_at_once(plans, shape, split):
@@ -401,7 +401,8 @@ def test_passes_read_a_few_rows_at_once(plans, shape, split):
         np.testing.assert_allclose(found, getattr(np, name)(x.astype("float64"), axis=0), 1e-6)
     for plan in plans:
         assert plan.rule.name == "tiled_column"
-        assert f"reduce_axis[0], {split}" in schedule_source(plan)
+        rows = 8 if host_vector_bytes() >= WIDE_VECTOR else 4
+        assert f"reduce_axis[0], {split.format(rows)}" in schedule_source(plan)
 
 
 @pytest.mark.parametrize("size", [1 << 19, LONG, 2 * LONG + 4097])
