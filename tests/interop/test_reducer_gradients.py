@@ -52,7 +52,9 @@ PAIR = {
     "lift": lambda x: {"m": x, "s": 1.0},
     "combine": lambda a, b: {
         "m": te.maximum(a.m, b.m),
-        "s": a.s * te.exp(a.m - te.maximum(a.m, b.m)) + b.s * te.exp(b.m - te.maximum(a.m, b.m)),
+        # A state of no elements adds nothing, where exp(-inf - -inf) is a NaN.
+        "s": te.select(a.s.equal(0.0), 0.0, a.s * te.exp(a.m - te.maximum(a.m, b.m)))
+        + te.select(b.s.equal(0.0), 0.0, b.s * te.exp(b.m - te.maximum(a.m, b.m))),
     },
     "finalize": lambda a: a.m + te.log(a.s),
 }

@@ -199,6 +199,11 @@ def test_elements_may_be_narrowed():
     af.check_reducer(DOT, [("float64", "int8")], elements=narrow, examples=5, kernels=False)
 
 
+def test_lanes_that_no_element_reaches_change_nothing():
+    with pytest.raises(LawError, match=r"'identity'(?s:.*)combine\(identity, identity\): .* s=nan"):
+        af.check_reducer(make(**LOGSUMEXP), elements=st.floats(-5, 5), kernels=False)
+
+
 def test_the_tolerance_is_an_argument():
     thirds = make(lift=lambda x: x / 3.0)
     af.check_reducer(thirds, examples=20, kernels=False)

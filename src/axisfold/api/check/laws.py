@@ -124,6 +124,11 @@ def _identity(sample: Sample) -> list[tuple[Side, Side]]:
     return [
         (Side("combine(identity, a)", states.combine(nothing, a)), alone),
         (Side("combine(a, identity)", states.combine(a, nothing)), alone),
+        # Lanes that no element reaches are merged with each other: a row of 4 in a vector of 8.
+        (
+            Side("combine(identity, identity)", states.combine(nothing, nothing)),
+            Side("identity", nothing),
+        ),
     ]
 
 
