@@ -16,7 +16,7 @@ from axisfold.plan.schedules_cpu import (
     share,
     write_results,
 )
-from axisfold.plan.sizes_cpu import TILE
+from axisfold.plan.sizes_cpu import THIN, TILE
 from axisfold.runtime.cpu import WIDE_VECTOR
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -185,7 +185,7 @@ def shallow_column(
     result, state = s[graph.results[0]], s[graph.state[0]]
     width = lanes(traced.combiner, target)
     *others, last = result.op.axis
-    many = accumulators(traced.combiner, target) if vectors is None else vectors
+    many = vectors or min(accumulators(traced.combiner, target), max(THIN // width, 4))
     _whole_groups(graph, many * width, result, state)
     outer = _by_vectors(result, last, many * width, width)
     vector = result.leaf_axes[-2]

@@ -170,6 +170,10 @@ def convert(w: Writer, value: str, source: DType, target: DType) -> str:
         return _resize(
             w, "fpext" if target.bits > source.bits else "fptrunc", value, source, target
         )
+    if source.is_half:
+        # As float32: LLVM 22 makes a NaN INT16_MIN where the processor converts halves itself.
+        middle = FLOAT32.with_lanes(source.lanes)
+        return convert(w, _resize(w, "fpext", value, source, middle), middle, target)
     if source.is_float:
         name = f"fpto{'s' if target.kind == 'int' else 'u'}i.sat"
         function = f"llvm.{name}.{suffix(target)}.{suffix(source)}"
