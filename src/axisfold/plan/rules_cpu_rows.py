@@ -133,7 +133,11 @@ def _side_by_side(result: Stage, state: Stage, rows: int) -> Axis:
 def tiled_rows(
     s: Schedule, graph: Graph, traced: Traced, target: Target, *, rows: int = ROWS
 ) -> None:
-    """A run of each of a few rows at a time: each row is a stream of its own."""
+    """A run of each of a few rows at a time: each row is a stream of its own.
+
+    One vector of each is enough for the processor to have work while results are on their way; two
+    gain nothing, and leave a rest in which some are whole and others are not.
+    """
     state = s[graph.state[0]]
     _side_by_side(s[graph.results[0]], state, rows)
     row = len(state.op.axis) - 1
@@ -142,8 +146,8 @@ def tiled_rows(
     run = state.op.reduce_axis[-1]
     for tensors, tile_pass in reversed(list(zip(graph.tiles, traced.tile_passes, strict=True))):
         s[tensors[0]].compute_at(state, run)
-        many = max(accumulators(tile_pass.combiner, target) // rows, 1)
         width = pass_lanes(tile_pass, target)
+        many = max(ROWS // rows, 1)
         fold_by_lanes(s, tensors, state, run, width, many, row=row, ahead=PLACE_AHEAD)
     for head in graph.tile_heads:
         s[head].compute_at(state, run)

@@ -158,3 +158,28 @@ def test_a_place_is_read_once_until_something_may_write_to_it():
     changed = Store(B, index(2), build.const(1, INT64))
     text = emit_kernel(kernel([A, B], [A, B], body[0], changed, body[1]))
     assert accesses(text, "load") == 2 + 2
+
+
+@pytest.mark.parametrize("mask", [None, 3])
+def test_lanes_are_read_once_until_something_may_write_to_them(mask):
+    A, B = buffer("A", "int64", SIZE), buffer("B", "int64", SIZE)
+    step = 5 if mask is None else 1
+    lanes = Load(B, at(index(0), LANES, step), None if mask is None else lanes_below(mask))
+    body = [Store(A, at(index(n), LANES), lanes) for n in (0, 8)]
+    several = LANES if mask is None else 1
+    name = "load" if mask is None else "@llvm.masked.load.v4i64.p0(ptr"
+
+    def reads(*statements):
+        text = emit_kernel(kernel([A, B], [A, B], *statements))
+        return text.split("declare")[0].count(f" {name} ")
+
+    assert reads(*body) == several
+    for changed in (
+        Store(B, index(2), build.const(1, INT64)),
+        Store(B, at(index(0), LANES, 2), Broadcast(build.const(1, INT64), LANES)),
+    ):
+        assert reads(body[0], changed, body[1]) == 2 * several
+    # A write that such a read may see stays.
+    first, second = (Store(B, index(1), build.const(n, INT64)) for n in (1, 2))
+    text = emit_kernel(kernel([A, B], [A, B], first, body[0], second))
+    assert text.count("store i64 ") == 2

@@ -582,6 +582,16 @@ def test_rows_in_a_cache_are_a_few_at_once_by_two_vectors(plans, dtype, rows):
     assert not any(n.ahead for n in whole)
 
 
+@pytest.mark.parametrize(("name", "passes"), [("argmax", 1), ("var", 2)])
+def test_rows_of_a_tile_are_a_vector_each(plans, name, passes):
+    x = ties(7, 5001)
+    found = getattr(axisfold, name)(x, axis=1)
+    (plan,) = plans
+    assert plan.rule.name == "tiled_rows"
+    assert schedule_source(plan).count("rfactor") == passes
+    np.testing.assert_allclose(found, getattr(np, name)(x, axis=1), rtol=1e-6)
+
+
 def test_every_rule_is_tested():
     elsewhere = {"general", "row_of_passes"}  # ordered reducers; tests of sums of exponentials
     assert {r.name for r in rules_cpu.RULES} == {rule for *_, rule in CASES} | elsewhere

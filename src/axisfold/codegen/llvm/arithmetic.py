@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from axisfold.codegen.llvm.types import computed, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import FLOAT32, FLOAT64, DType
-from axisfold.ir.expr import Binary, Broadcast, Cast, Compare, Const, Expr
+from axisfold.ir.expr import Binary, Broadcast, Call, Cast, Compare, Const, Expr, Not
 
 _FLOAT_OPS: Final = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTEGER_OPS: Final = {
@@ -16,6 +17,7 @@ _INTEGER_OPS: Final = {
     "bitand": "and", "bitor": "or", "bitxor": "xor",
 }  # fmt: skip
 _ORDERED: Final = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+_NEGATED: Final = {"lt": "uge", "le": "ugt", "gt": "ule", "ge": "ult", "eq": "une", "ne": "oeq"}
 
 
 def emit_binary(w: Writer, node: Binary, a: str, b: str) -> str:
@@ -143,6 +145,27 @@ def emit_compare(w: Writer, node: Compare, a: str, b: str) -> str:
     signed = "s" if dtype.kind == "int" else "u"
     predicate = node.op if node.op in ("eq", "ne") else signed + node.op
     return w.compare(predicate, dtype, a, b)
+
+
+def denied(node: Not) -> Expr:
+    """Return what a negation is one instruction with: a test of floats, or itself."""
+    match node.a:
+        case Compare() as inner if inner.a.dtype.is_float:
+            return inner
+        case Call(name="isnan") as inner if not inner.args[0].dtype.is_half:
+            return inner
+        case _:
+            return node
+
+
+def emit_not(w: Writer, node: Not, args: Sequence[str]) -> str:
+    """Append a negation, of the operands of what is :func:`denied`."""
+    inner = denied(node)
+    if isinstance(inner, Compare):
+        return w.compare(_NEGATED[inner.op], inner.a.dtype, *args)
+    if isinstance(inner, Call):
+        return w.compare("ord", inner.args[0].dtype, args[0], args[0])
+    return w.binary("xor", node.dtype, args[0], w.const(True, node.dtype))
 
 
 def emit_cast(w: Writer, node: Cast, value: str) -> str:

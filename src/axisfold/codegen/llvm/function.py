@@ -316,6 +316,8 @@ class _Function:
         if isinstance(node, Load):
             offset = self.places.split(node).operands
             return offset if node.mask is None else (*offset, node.mask)
+        if isinstance(node, Not):
+            return arithmetic.denied(node).children()
         return (isinstance(node, Compare) and tails.long_tail(node)) or node.children()
 
     def _node(self, node: Node, args: list[str]) -> str:
@@ -338,7 +340,7 @@ class _Function:
             case Compare():
                 return arithmetic.emit_compare(w, node, args[0], args[1])
             case Not():
-                return w.binary("xor", node.dtype, args[0], w.const(True, node.dtype))
+                return arithmetic.emit_not(w, node, args)
             case Select():
                 return w.select(args[0], node.dtype, args[1], args[2])
             case Call():

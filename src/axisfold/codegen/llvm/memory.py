@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from axisfold.codegen.llvm.arithmetic import intrinsic, narrow_bits, widen_bits
-from axisfold.codegen.llvm.recent import Access, Place
+from axisfold.codegen.llvm.recent import Access, Lanes, Place
 from axisfold.codegen.llvm.transpose import column
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
@@ -188,23 +188,38 @@ def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
     buffer, dtype = node.buffer, stored(node.dtype)
     align = alignment(buffer, node.align)
     gathered = dtype.lanes > 1 and not is_contiguous(buffer, node.index)
-    is_regular = gathered and mask is None and isinstance(node.index, Ramp)
     kind = memory_type(dtype)
     if not gathered and mask is None and node.cache != "volatile":
         return loaded(w, node, _plain(w, node, place, align))
-    w.recent.forget(buffer)
+    lanes = Lanes(place, kind, mask, not gathered)
+    if node.cache == "volatile":
+        w.recent.forget(buffer)
+    elif (known := w.recent.lanes(buffer, lanes)) is not None:
+        return loaded(w, node, known)
+    value = _lanes(w, node, place, mask, align)
+    if node.cache != "volatile":
+        w.recent.read_lanes(buffer, lanes, value)
+    return loaded(w, node, value)
+
+
+def _lanes(w: Writer, node: Load, place: Place, mask: str | None, align: int) -> str:
+    """Append a read of lanes that are apart, of some lanes, or of what others write."""
+    buffer, dtype = node.buffer, stored(node.dtype)
+    kind = memory_type(dtype)
+    gathered = dtype.lanes > 1 and not is_contiguous(buffer, node.index)
+    is_regular = gathered and mask is None and isinstance(node.index, Ramp)
     where = ""
     if not is_regular:
         where = address(w, buffer, place, dtype.lanes if gathered else 1)
     if is_regular:
-        value = strided(w, node, place.pointer, place.offset, align)
-    elif gathered or mask is not None:
+        return strided(w, node, place.pointer, place.offset, align)
+    if gathered or mask is not None:
         flags = f"<{dtype.lanes} x i1>"
         lanes = mask or "splat (i1 true)"
         pointers = f"<{dtype.lanes} x ptr>" if gathered else "ptr"
         name = f"llvm.masked.{'gather' if gathered else 'load'}.{suffix(dtype)}"
         name += f".v{dtype.lanes}p0" if gathered else ".p0"
-        value = w.call(
+        return w.call(
             name,
             kind,
             f"{pointers} {where}",
@@ -212,9 +227,7 @@ def emit_load(w: Writer, node: Load, place: Place, mask: str | None) -> str:
             f"{flags} {lanes}",
             f"{kind} zeroinitializer",
         )
-    else:
-        value = w.let(f"load atomic {kind}, ptr {where} monotonic, align {align}")
-    return loaded(w, node, value)
+    return w.let(f"load atomic {kind}, ptr {where} monotonic, align {align}")
 
 
 def _plain(w: Writer, node: Load, place: Place, align: int) -> str:

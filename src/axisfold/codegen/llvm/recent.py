@@ -42,6 +42,15 @@ class Access(NamedTuple):
         return a.constant + self.units <= b.constant or b.constant + other.units <= a.constant
 
 
+class Lanes(NamedTuple):
+    """Lanes that are apart, or those of neighbouring ones that a mask names."""
+
+    place: Place
+    kind: str
+    mask: str | None
+    is_contiguous: bool
+
+
 @dataclass(slots=True)
 class _Known:
     """A value, and the line of the write that it was given by, None where it was read."""
@@ -56,6 +65,18 @@ class Recent:
 
     def __init__(self) -> None:
         self._known: dict[Buffer, dict[Access, _Known]] = {}
+        # Reads of lanes that are apart, or of some lanes only: any write may change them.
+        self._lanes: dict[Buffer, dict[Lanes, str]] = {}
+
+    def lanes(self, buffer: Buffer, lanes: Lanes) -> str | None:
+        """Return what a read of some lanes finds, None if it has to look."""
+        for entry in self._known.get(buffer, {}).values():
+            entry.is_read = True
+        return self._lanes.get(buffer, {}).get(lanes)
+
+    def read_lanes(self, buffer: Buffer, lanes: Lanes, value: str) -> None:
+        """Note what a read of some lanes has found."""
+        self._lanes.setdefault(buffer, {})[lanes] = value
 
     def value(self, buffer: Buffer, access: Access) -> str | None:
         """Return what a read finds, None if it has to look."""
@@ -72,6 +93,7 @@ class Recent:
 
     def write(self, buffer: Buffer, access: Access, value: str, line: int) -> int | None:
         """Note a write, of a line of text; return the line of a write that it makes needless."""
+        self._lanes.pop(buffer, None)
         known = self._known.get(buffer, {})
         hidden = known.get(access)
         kept = {other: entry for other, entry in known.items() if access.is_apart(other)}
@@ -86,7 +108,9 @@ class Recent:
     def forget(self, buffer: Buffer) -> None:
         """Note that a buffer is read or written in other ways."""
         self._known.pop(buffer, None)
+        self._lanes.pop(buffer, None)
 
     def clear(self) -> None:
         """Begin another block."""
         self._known.clear()
+        self._lanes.clear()
