@@ -25,6 +25,8 @@ STREAMS: Final = 8
 LONG_STREAMS: Final = 4
 # Vectors of a pass beside one that computes functions of elements: comparisons need no more.
 FEW_VECTORS: Final = 4
+# Lanes that are folded one after the other: so many rows have theirs side by side.
+FEW_LANES: Final = 4
 
 
 def lanes(combiner: Combiner, target: Target) -> int:
@@ -96,7 +98,7 @@ def fold_by_lanes(
     """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
 
     The partial states are factored out twice, lanes first: the vectors are then folded lane by
-    lane, and only the lanes of the last vector one by one.
+    lane, and only the lanes of the last vector one by one, or by halves.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ def fold_by_lanes(
     if streams > 1:
         vector, axis = stage.split(axis, nparts=streams)
     rest, lane = stage.split(axis, factor=width * beside)
-    if streams == 1:
+    if many > 1 and streams == 1:
         vector, lane = stage.split(lane, factor=width)
     elif beside > 1:
         one, lane = stage.split(lane, factor=width)
@@ -132,6 +134,7 @@ def fold_by_lanes(
         place = -2 if streams > 1 and beside == 1 else -1
         vector = s[first(by_lane)].op.reduce_axis[place]
         made.append(s.rfactor(by_lane, vector, factor_axis=-2))
+    halves = _halves(s, tensors, width)
     at = share(parent, parent.op.axis) if at is None else at  # rfactor gives a stage new axes
     for partial in made:
         inner = s[first(partial)]
@@ -155,12 +158,41 @@ def fold_by_lanes(
         inner.vectorize(axes[-1])
         if row is not None:
             repeat_last(inner, row)
+    _fold_halves([s[first(h)] for h in halves], parent, at, row)
     final = s[first(tensors)]
     final.unroll(final.op.reduce_axis[0])
     if row is not None:
         final.reorder(final.op.reduce_axis[0], final.op.axis[row])
         final.vectorize(final.op.axis[row])
         repeat_last(final, row)
+
+
+def _halves(s: Schedule, tensors: Any, width: int) -> list[Any]:
+    """Return partial states by which one half of a vector's lanes goes into the other.
+
+    States of several fields take many operations to merge: one lane after the other they would be
+    a long chain, and most of the program.
+    """
+    found: list[Any] = []
+    while isinstance(tensors, tuple) and len(tensors) > 1 and width > FEW_LANES:
+        width //= 2
+        stage = s[first(tensors)]
+        _, lane = stage.split(stage.op.reduce_axis[0], nparts=2)
+        found.append(s.rfactor(tensors, lane, factor_axis=-1))
+    return found
+
+
+def _fold_halves(halves: Sequence[Stage], parent: Stage, at: Axis, row: int | None) -> None:
+    for stage in halves:
+        stage.compute_at(parent, at)
+        axes = [*stage.op.reduce_axis, stage.op.axis[-1]]
+        if row is not None:
+            axes.insert(0, stage.op.axis[row])
+            repeat_last(stage, row)
+        stage.reorder(*axes)
+        for axis in axes[:-1]:
+            stage.unroll(axis)
+        stage.vectorize(axes[-1])
 
 
 def repeat_last(stage: Stage, row: int) -> None:

@@ -20,7 +20,7 @@ from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.explain import layout_text
 from axisfold.plan.rules_cpu_columns import CACHED_VECTORS, TILE_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
-from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS
+from axisfold.plan.schedules_cpu import FEW_LANES, LONG_STREAMS, STREAMS
 from axisfold.plan.script import schedule_source
 from axisfold.plan.writing import loops as lowered
 from axisfold.runtime.cpu import WIDE_VECTOR, host_vector_bytes
@@ -582,14 +582,29 @@ def test_rows_in_a_cache_are_a_few_at_once_by_two_vectors(plans, dtype, rows):
     assert not any(n.ahead for n in whole)
 
 
-@pytest.mark.parametrize(("name", "passes"), [("argmax", 1), ("var", 2)])
-def test_rows_of_a_tile_are_a_vector_each(plans, name, passes):
+@pytest.mark.parametrize(("name", "size"), [("argmax", 4), ("var", 8)])
+def test_rows_of_a_tile_are_a_vector_each(plans, name, size):
     x = ties(7, 5001)
     found = getattr(axisfold, name)(x, axis=1)
     (plan,) = plans
     assert plan.rule.name == "tiled_rows"
-    assert schedule_source(plan).count("rfactor") == passes
+    width = host_vector_bytes() // size
+    assert f"reduce_axis[0], factor={width})" in schedule_source(plan)
     np.testing.assert_allclose(found, getattr(np, name)(x, axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [None, 5])
+@pytest.mark.parametrize("length", [3, 40, 999, 5001])
+def test_lanes_of_places_are_folded_by_halves(plans, rows, length):
+    shape, axis = ((length,), None) if rows is None else ((rows, length), 1)
+    lanes = max(host_vector_bytes() // 4, FEW_LANES)
+    for x in (ties(*shape), with_nans(*shape), np.full(shape, -np.inf, "float32")):
+        for name in ("argmax", "argmin"):
+            found = getattr(axisfold, name)(x, axis=axis)
+            np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis))
+    for plan in plans:
+        halves = math.log2(lanes // FEW_LANES)
+        assert schedule_source(plan).count("nparts=2)") == halves
 
 
 def test_every_rule_is_tested():
