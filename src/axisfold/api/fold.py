@@ -206,7 +206,7 @@ def _on_host(
     elif traced.holding is not None and kind == "reduced" and sizes[0] == "row":
         stores = spread_stores(problem, max(r.dtype.itemsize for r in traced.results))
     ranks = len(problem.kept), len(problem.reduced)
-    loads = cpu_loads(problem, sizes)
+    loads = cpu_loads(problem, sizes, is_short=width > 0 and kind == "reduced")
     is_whole = kind == "kept" and not (width or stores or traced.is_spread)
     least = least_columns(problem) if is_whole else 0
     layout = LayoutClass(*ranks, kind, steps, *sizes, None, width, stores, loads, least)

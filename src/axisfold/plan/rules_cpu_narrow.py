@@ -25,8 +25,10 @@ from axisfold.tensor.trace import Traced
 # Parts that the rows are cut into where all of them are folded into few results.
 PARTS: Final = 16
 # Parts of many short rows, no power of two: places of memory that a power of two is apart share
-# few lines of a cache.  Places that a part is read at, and elements that are folded at a time.
+# few lines of a cache.  Places that a part is read at, of rows of up to WHOLE elements, a few of
+# which give a whole line of results, and of others; elements that are folded at a time.
 ROW_PARTS: Final = 63
+SHORTEST_STREAMS: Final = 8
 ROW_STREAMS: Final = 4
 STEP: Final = 64
 # Rows up to this length are read by lanes that stand for rows, out of vectors of whole rows, if a
@@ -35,6 +37,9 @@ STRIDED: Final = 8
 WHOLE: Final = 4
 # Rows whose lanes change places with each other, at most: their vectors live in registers.
 TURNED: Final = 16
+# Bytes ahead that each place of memory is asked for, where rows are not in a cache: what is done
+# with few elements keeps the processor from running ahead far enough by itself.
+ROWS_AHEAD: Final = 1024
 
 
 def few_columns(
@@ -92,7 +97,7 @@ def short_rows(
     target: Target,
     *,
     parts: int = ROW_PARTS,
-    streams: int = ROW_STREAMS,
+    streams: int | None = None,
 ) -> None:
     """A few rows at a time: lanes stand for very short ones, for elements of others.
 
@@ -101,6 +106,8 @@ def short_rows(
     assert graph.layout is not None  # noqa: S101  (the composer says it)
     result, state = s[graph.results[0]], s[graph.state[0]]
     length, few = graph.layout.width, min(lanes(traced.combiner, target), TURNED)
+    if streams is None:
+        streams = SHORTEST_STREAMS if length <= WHOLE else ROW_STREAMS
     is_part = length < few and length % WHOLE != 0
     is_strided = length <= STRIDED and (is_part or len(traced.combiner.lhs) > 1)
     if is_strided:
@@ -123,10 +130,17 @@ def short_rows(
     if is_strided:
         folds = state.op.reduce_axis
         state.reorder(*folds, state.op.axis[-1])
+        _ask_ahead(graph, state, folds[-1])
         state.unroll(folds[-1])
         state.vectorize(state.op.axis[-1])
     else:
         _by_row(s, graph, result, vector, few)
+
+
+def _ask_ahead(graph: Graph, stage: Stage, loop: Axis) -> None:
+    """Ask for the elements of a loop ahead where they come from memory."""
+    if graph.layout is not None and graph.layout.loads:
+        stage.pragma(loop, "prefetch", ROWS_AHEAD)
 
 
 def _by_row(s: Schedule, graph: Graph, result: Stage, at: Axis, width: int) -> None:
@@ -139,6 +153,7 @@ def _by_row(s: Schedule, graph: Graph, result: Stage, at: Axis, width: int) -> N
     row, lane = inner.op.axis[-2:]
     *others, step = inner.op.reduce_axis
     inner.reorder(*others, row, step, lane)
+    _ask_ahead(graph, inner, row)
     inner.unroll(row)
     inner.unroll(step)
     inner.vectorize(lane)

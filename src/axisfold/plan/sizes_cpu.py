@@ -168,7 +168,7 @@ def cpu_stores(problem: Problem, read: Sequence[int], written: int) -> str:
     return "stream" if has_whole_rows else ""
 
 
-def cpu_loads(problem: Problem, sizes: tuple[str, str]) -> str:
+def cpu_loads(problem: Problem, sizes: tuple[str, str], *, is_short: bool) -> str:
     """Return how rows are read: ``ahead`` where they come from memory, or "".
 
     Asking for them costs a sixth of the time where they are in a cache.
@@ -179,8 +179,10 @@ def cpu_loads(problem: Problem, sizes: tuple[str, str]) -> str:
         The canonical problem.
     sizes
         Run and outputs of its layout class.
+    is_short
+        Whether rows are so short that their length is a constant.
     """
-    if sizes[0] != "huge" and not sizes[1].endswith("streams"):
+    if not is_short and sizes[0] != "huge" and not sizes[1].endswith("streams"):
         return ""
     return "ahead" if _is_far(problem) else ""
 

@@ -19,6 +19,7 @@ from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.explain import layout_text
 from axisfold.plan.rules_cpu_columns import CACHED_VECTORS, TILE_AHEAD
+from axisfold.plan.rules_cpu_narrow import ROWS_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
 from axisfold.plan.schedules_cpu import FEW_LANES, LONG_STREAMS, STREAMS
 from axisfold.plan.script import schedule_source
@@ -370,6 +371,37 @@ AHEAD = [
     ("max", with_nans(1031, 66)[:, 1:], 1, "row_streams"),
     ("min", with_nans(9, 1032, 70), (0, 2), "outer_row_streams"),
 ]
+
+
+SHORT_ROWS = [
+    ("sum", numbers(4099, 16), 4),
+    ("max", with_nans(8201, 8), 4),
+    ("sum", numbers(16_391, 4), 8),
+    ("sum", numbers(20_011, 2), 8),
+    ("max", with_nans(11_003, 3), 8),
+    ("sum", numbers(10_001, 5), 4),
+    ("argmax", ties(8209, 4), 8),
+]
+
+
+@pytest.mark.parametrize("is_far", [True, False], ids=["memory", "cache"])
+@pytest.mark.parametrize(
+    ("name", "x", "places"), SHORT_ROWS, ids=[f"{c[0]}-{c[1].shape[1]}" for c in SHORT_ROWS]
+)
+def test_short_rows_are_asked_for_ahead(plans, monkeypatch, name, x, places, is_far):
+    if is_far:
+        monkeypatch.setattr(sizes_cpu, "HUGE_ROW", 1 << 15)
+    found = getattr(axisfold, name)(x, axis=1)
+    (plan,) = plans
+    assert (plan.rule.name, plan.layout.loads) == ("short_row", "ahead" if is_far else "")
+    assert f"factor={places})" in schedule_source(plan)
+    assert f"nparts={63 * places})" in schedule_source(plan)
+    assert (f'"prefetch", {ROWS_AHEAD})' in schedule_source(plan)) == is_far
+    # Once for each line, whether rows are vectors or lanes come out of vectors.
+    kernel = plan.compiled.source()
+    asked = {line for line in kernel.splitlines() if "call void @llvm.prefetch" in line}
+    assert bool(asked) == is_far
+    np.testing.assert_allclose(found, getattr(np, name)(x.astype("float64"), 1), 1e-6, 1e-5)
 
 
 @pytest.mark.parametrize("is_far", [True, False], ids=["memory", "cache"])

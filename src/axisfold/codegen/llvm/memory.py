@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm.arithmetic import intrinsic, narrow_bits, widen_bits
 from axisfold.codegen.llvm.recent import Access, Lanes, Place
 from axisfold.codegen.llvm.transpose import column
@@ -94,6 +95,8 @@ def strided(w: Writer, node: Load, pointer: str, offset: str, align: int) -> str
         starts = [place(0, step * lanes * size) for step in range(apart - 1)]
         starts.append(place(lanes - 1, (1 - lanes) * size))
         parts = [w.let(f"load {kind}, ptr {at}, align {align}") for at in starts]
+        if node.ahead:
+            _ask_for_lines(w, node, starts[0], apart * lanes * size)
         return _picked(w, kind, lanes, parts)
     value = "poison"
     for lane in range(lanes):
@@ -274,7 +277,19 @@ def _prefetch(w: Writer, node: Load, place: Place, where: str) -> None:
     unit = 1 if node.buffer.unit == "byte" else node.buffer.dtype.itemsize
     if place.constant * unit % LINE >= node.dtype.lanes * node.dtype.itemsize:
         return
-    later = w.let(f"getelementptr i8, ptr {where}, i64 {node.ahead}")
+    _ask(w, where, node.ahead)
+
+
+def _ask_for_lines(w: Writer, node: Load, where: str, size: int) -> None:
+    """Append that all lines of the lanes will be read soon: by those that begin their rows."""
+    assert isinstance(node.index, Ramp)  # noqa: S101  (lanes are apart)
+    if split_constant(node.index.base)[1] % (build.as_int(node.index.stride) or 1) == 0:
+        for line in range(0, size, LINE):
+            _ask(w, where, node.ahead + line)
+
+
+def _ask(w: Writer, where: str, ahead: int) -> None:
+    later = w.let(f"getelementptr i8, ptr {where}, i64 {ahead}")
     w.declarations["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
     w.once(f"call void @llvm.prefetch.p0(ptr {later}, i32 0, i32 3, i32 1)")
 
