@@ -397,7 +397,7 @@ def test_short_rows_are_asked_for_ahead(plans, monkeypatch, name, x, places, is_
     assert f"factor={places})" in schedule_source(plan)
     assert f"nparts={63 * places})" in schedule_source(plan)
     assert (f'"prefetch", {ROWS_AHEAD})' in schedule_source(plan)) == is_far
-    # Once for each line, whether rows are vectors or lanes come out of vectors.
+    # Whether rows are vectors or lanes come out of vectors.
     kernel = plan.compiled.source()
     asked = {line for line in kernel.splitlines() if "call void @llvm.prefetch" in line}
     assert bool(asked) == is_far
