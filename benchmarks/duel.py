@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -65,11 +65,8 @@ def _forget() -> dict[str, Any]:
 
 def duel(states: Sequence[State], options: argparse.Namespace) -> None:
     """Time all cases that are wanted, every round each state once, and print medians."""
-    for case in states[0].cases.CASES:
-        if case.group not in options.group.split(",") or not re.search(options.only, case.name):
-            continue
+    for case, arrays in _wanted(states[0], options):
         small = case.group == "small"
-        arrays = case.data(1.0 if small else options.scale)
         calls = [_call(state, case.op, arrays, case.axis) for state in states]
         for state, call in zip(states, calls, strict=True):
             state.run(call)
@@ -88,6 +85,13 @@ def duel(states: Sequence[State], options: argparse.Namespace) -> None:
             shown = "".join(f"{sweep.best / m:9.3f}" for m in medians)
         ratios = "".join(f"{m / medians[0]:8.3f}" for m in medians[1:])
         print(f"{case.name:44}{shown}  times of the first:{ratios}", flush=True)
+
+
+def _wanted(state: State, options: argparse.Namespace) -> Iterator[tuple[Any, Any]]:
+    """Return the cases that are wanted, each with its arrays."""
+    for case in state.cases.CASES:
+        if case.group in options.group.split(",") and re.search(options.only, case.name):
+            yield case, case.data(1.0 if case.group == "small" else options.scale)
 
 
 def _call(state: State, op: str, arrays: Any, axis: Any) -> Callable[[], Any]:
@@ -124,10 +128,7 @@ def first_calls(folders: Sequence[Path], options: argparse.Namespace, given: lis
 def _one(state: State, options: argparse.Namespace) -> None:
     """Print what first calls of one state take in this process."""
     taken = {}
-    for case in state.cases.CASES:
-        if case.group not in options.group.split(",") or not re.search(options.only, case.name):
-            continue
-        arrays = case.data(1.0 if case.group == "small" else options.scale)
+    for case, arrays in _wanted(state, options):
         call = _call(state, case.op, arrays, case.axis)
         first = _seconds(lambda c=call: state.run(c), 1)
         taken[case.name] = max(first - _seconds(call, 1), 0.0)
