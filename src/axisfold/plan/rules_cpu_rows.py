@@ -8,12 +8,12 @@ from typing import Any, Final
 from axisfold.ir import build
 from axisfold.plan.compose import NARROW_STREAMS, Graph
 from axisfold.plan.schedules_cpu import (
-    LONG_STREAMS,
     accumulators,
     calls,
     first,
     fold_by_lanes,
     lanes,
+    long_streams,
     pass_lanes,
     repeat_last,
     share,
@@ -100,7 +100,7 @@ def long_row(
     state.compute_at(result, share(result, result.op.axis))
     stage = s[first(partial)]
     many = accumulators(traced.combiner, target)
-    places = min(streams_of(graph), many, LONG_STREAMS) if streams is None else streams
+    places = min(streams_of(graph), many, long_streams(target)) if streams is None else streams
     width = lanes(traced.combiner, target)
     ahead = _ahead(graph)
     fold_by_lanes(s, partial, stage, None, width, max(many, places), streams=places, ahead=ahead)
@@ -302,7 +302,7 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         if calls(tile_pass) or tile_pass.is_seldom:
             many = 1  # the processor has several in flight, and registers hold their constants
         is_long = part is None and len(often) == 1
-        most = LONG_STREAMS if is_huge else many
+        most = long_streams(target) if is_huge else many
         places = min(streams_of(graph), many, most) if is_long else 1
         # What the first of several passes over the next run reads.
         is_last = len(often) > 1 and tile_pass is often[-1]

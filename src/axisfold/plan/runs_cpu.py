@@ -7,7 +7,7 @@ from typing import Final
 
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES
-from axisfold.plan.schedules_cpu import LONG_STREAMS, STREAMS
+from axisfold.plan.schedules_cpu import STREAMS
 from axisfold.tensor.trace import Traced
 
 # Elements of a run that several passes read from the first-level cache.
@@ -17,7 +17,7 @@ SEARCHED_BYTES: Final = 4096
 LONG_RUN: Final = 1 << 15
 # Bytes that each place of a run is read for, where a fold may end after it.
 STREAM_BYTES: Final = 1 << 13
-HUGE_STREAM_BYTES: Final = 1 << 15
+HUGE_STREAM_BYTES: Final = 1 << 14
 LANES: Final = 64
 
 
@@ -45,9 +45,9 @@ def short_runs(composer: Composer) -> Graph:
         return composer.tiled_graph(max(RUN // width, 1))
     # Whole vectors, and places that are no multiple of 4 KiB apart: these share a set of the cache.
     is_huge = composer.layout.run == "huge" and ends_early(composer.traced)
-    streams, size = (LONG_STREAMS, HUGE_STREAM_BYTES) if is_huge else (STREAMS, STREAM_BYTES)
+    size = HUGE_STREAM_BYTES if is_huge else STREAM_BYTES
     vectors = max(size // width // LANES, 1) + 1
-    return composer.tiled_graph(streams * vectors * LANES)
+    return composer.tiled_graph(STREAMS * vectors * LANES)
 
 
 def long_runs(composer: Composer) -> Graph:

@@ -21,8 +21,9 @@ from axisfold.tensor.tile_pass import TilePass, in_short_run
 # Places of memory that a thread reads at once.  One stream of loads reaches two thirds of what a
 # core can read, four to eight all of it.
 STREAMS: Final = 8
-# Places of a long row, each for whole lines of a cache.
-LONG_STREAMS: Final = 4
+# Places of a long row, each for whole lines of a cache; with vectors of 64 bytes, whose states of
+# float64 take half a line of float32, more places are worth more than whole lines.
+LONG_STREAMS, WIDE_LONG_STREAMS = 4, 8
 # Vectors of a pass beside one that computes functions of elements: comparisons need no more.
 FEW_VECTORS: Final = 4
 # Lanes that are folded one after the other: so many rows have theirs side by side.
@@ -62,6 +63,11 @@ def streams_of(graph: Graph) -> int:
     Places a power of two apart share their lines of the first-level cache, which has eight.
     """
     return max(STREAMS // len(graph.inputs), 1)
+
+
+def long_streams(target: Target) -> int:
+    """Return how many places of a long row are read at once, whatever the inputs."""
+    return WIDE_LONG_STREAMS if target.vector_bytes >= WIDE_VECTOR else LONG_STREAMS
 
 
 def first(tensors: Any) -> Tensor:
