@@ -10,6 +10,7 @@ from dataclasses import replace
 from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
+from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Compare, Expr, Node, Var
 from axisfold.ir.stmt import (
     WORK,
@@ -46,7 +47,7 @@ from axisfold.passes.guards import (
 )
 from axisfold.passes.last_groups import without_last_group
 from axisfold.passes.merging_rounds import merging_round, without
-from axisfold.passes.registers import counts
+from axisfold.passes.registers import counts, in_memory
 from axisfold.passes.rewriter import StmtRewriter, substatements
 from axisfold.passes.roll_rest import rolled_rest
 from axisfold.passes.threads import has_meeting, is_block_tag
@@ -84,12 +85,13 @@ def partition_loops(kernel: Kernel) -> Kernel:
     On a GPU, blocks are split the same way where an unrolled loop of a thread has guards:
     ``if (blockIdx.x < floordiv(n, 32)) { … } else { … if likely(…) { … } }``.
     """
-    return _Partition().run(kernel)
+    return _Partition(in_memory(kernel.body)).run(kernel)
 
 
 class _Partition(StmtRewriter):
-    def __init__(self) -> None:
+    def __init__(self, memory: set[Buffer]) -> None:
         super().__init__()
+        self.in_memory = memory
         self.copies = 1
         self.threads: frozenset[Var] = frozenset()
         self.rolled: frozenset[Var] = frozenset()
@@ -248,7 +250,9 @@ class _Partition(StmtRewriter):
             for c, end in ends.items()
         )
         tail = renamed_loops(replace(tail, body=over))
-        rest = rolled_rest(tail, self.bounds, is_single=is_single, is_any=is_any)
+        rest = rolled_rest(
+            tail, self.bounds, is_single=is_single, is_any=is_any, in_memory=self.in_memory
+        )
         if rest is None:
             return None
         self.is_rest, self.is_named = False, True

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -42,7 +43,9 @@ class _Places:
     is_in_registers: bool
 
 
-def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> Stmt | None:
+def rolled_rest(
+    rest: For, bounds: Bounds, *, is_single: bool, is_any: bool, in_memory: AbstractSet[Buffer]
+) -> Stmt | None:
     """Return a rest with a loop over its accumulators, None where it has not several alike.
 
     Before::
@@ -59,8 +62,8 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
 
     So A still is registers, since all its indices are constants, as a place of B is in its loop,
     and each accumulator sees its elements in the order of before.  What has other indices in the
-    interior too is not copied.  What bounds the loops gets a name, of which passes and compilers
-    need not know more.
+    interior too, or where accumulators are merged, is not copied.  What bounds the loops gets a
+    name, of which passes and compilers need not know more.
 
     Parameters
     ----------
@@ -73,6 +76,8 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
     is_any
         Whether any accumulator may take an element: then the first one does, if there is one round,
         and nothing is copied.
+    in_memory
+        What is no registers for other reasons, and need not be copied.
     """
     over = rest.body
     if not isinstance(over, For) or over.kind != "unrolled":
@@ -86,7 +91,7 @@ def rolled_rest(rest: For, bounds: Bounds, *, is_single: bool, is_any: bool) -> 
     if not held:
         return None
     first, few = (Var(name, rest.var.dtype) for name in ("first", "few"))
-    copied = [p for p in held if p.is_in_registers]
+    copied = [p for p in held if p.is_in_registers and p.buffer not in in_memory]
     copies = _Copies(copied, _lanes(over.body), over.var.dtype)
     memory = {p.buffer: _like(p.buffer) for p in copied}
     body: Stmt

@@ -103,8 +103,8 @@ def fold_by_lanes(
 ) -> None:
     """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
 
-    The partial states are factored out twice, lanes first: the vectors are then folded lane by
-    lane, and only the lanes of the last vector one by one, or by halves.
+    The partial states are factored out twice, lanes first: vectors are then folded lane by lane,
+    in a loop where merging takes much text; the lanes of the last one by one, or by halves.
 
     Parameters
     ----------
@@ -152,13 +152,13 @@ def fold_by_lanes(
         folds = inner.op.reduce_axis
         if not is_last:
             inner.reorder(*axes[:-1], *folds, axes[-1])
-            inner.unroll(folds[0])
+            if row is not None or not _has_fields(tensors):
+                inner.unroll(folds[0])
         else:
             inner.reorder(*folds, *axes)
             if ahead:
                 inner.pragma(folds[0], "prefetch", ahead)
-        for axis in axes[:-1]:
-            inner.unroll(axis)
+        _unroll(inner, axes[:-1])
         if is_last and many > 1 and streams == 1 and row is None:
             inner.pragma(axes[0], "any_place", 1)
         inner.vectorize(axes[-1])
@@ -173,6 +173,15 @@ def fold_by_lanes(
         repeat_last(final, row)
 
 
+def _unroll(stage: Stage, axes: Sequence[Axis]) -> None:
+    for axis in axes:
+        stage.unroll(axis)
+
+
+def _has_fields(tensors: Any) -> bool:
+    return isinstance(tensors, tuple) and len(tensors) > 1
+
+
 def _halves(s: Schedule, tensors: Any, width: int) -> list[Any]:
     """Return partial states by which one half of a vector's lanes goes into the other.
 
@@ -180,7 +189,7 @@ def _halves(s: Schedule, tensors: Any, width: int) -> list[Any]:
     a long chain, and most of the program.
     """
     found: list[Any] = []
-    while isinstance(tensors, tuple) and len(tensors) > 1 and width > FEW_LANES:
+    while _has_fields(tensors) and width > FEW_LANES:
         width //= 2
         stage = s[first(tensors)]
         _, lane = stage.split(stage.op.reduce_axis[0], nparts=2)
@@ -196,8 +205,7 @@ def _fold_halves(halves: Sequence[Stage], parent: Stage, at: Axis, row: int | No
             axes.insert(0, stage.op.axis[row])
             repeat_last(stage, row)
         stage.reorder(*axes)
-        for axis in axes[:-1]:
-            stage.unroll(axis)
+        _unroll(stage, axes[:-1])
         stage.vectorize(axes[-1])
 
 

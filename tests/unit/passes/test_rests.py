@@ -118,10 +118,11 @@ def _allocated(stmt):
 RUN, PLACES, LANES = 6, 4, 2
 
 
-def folded_in_places(*, is_near=False, order="sum"):
+def folded_in_places(*, is_near=False, order="sum", kind="unrolled"):
     """Elements below n are folded into vectors, which are then written out.
 
-    The vectors stand side by side, or each reads a run of its own.
+    The vectors stand side by side, or each reads a run of its own; ``kind`` is of the loops that
+    give them values and take these.
     """
     n, x, out = Var("n", is_size=True), buffer("X", "int64", 64), buffer("out", "int64", 8)
     held = buffer("held", "int64", PLACES * LANES, scope="local")
@@ -135,8 +136,8 @@ def folded_in_places(*, is_near=False, order="sum"):
     places = For(place, index(0), index(PLACES), "unrolled", lanes)
     turns = For(turn, index(0), index(RUN), "serial", places)
     i, j = Var("i"), Var("j")
-    start = For(i, index(0), index(PLACES * LANES), "serial", Store(held, i, index(1)))
-    finish = For(j, index(0), index(PLACES * LANES), "serial", Store(out, j, Load(held, j)))
+    start = For(i, index(0), index(PLACES * LANES), kind, Store(held, i, index(1)))
+    finish = For(j, index(0), index(PLACES * LANES), kind, Store(out, j, Load(held, j)))
     return kernel([x, out], [out], Allocate(held, Seq((start, turns, finish)))), n, x, out
 
 
@@ -171,6 +172,14 @@ def test_accumulators_of_a_rest_have_memory_of_their_own():
         assert not counts(loop, {out, *(_buffers(loop) - {held})})
 
 
+def test_accumulators_that_a_loop_takes_are_not_copied_for_a_rest():
+    nest, n, x, out = folded_in_places(kind="serial", order="horner")
+    parted = partition_loops(nest)
+    assert [s.buffer.name for s in post_order(parted.body) if isinstance(s, Allocate)] == ["held"]
+    for size in range(PLACES * LANES * RUN + 1):
+        assert ran(parted, n, x, out, size) == ran(nest, n, x, out, size), size
+
+
 def _buffers(stmt):
     return {s.buffer for s in post_order(stmt) if isinstance(s, (Load, Store))}
 
@@ -189,6 +198,7 @@ def test_what_is_left_goes_to_one_of_the_states_that_are_merged():
     s[by_place].reorder(rest, vector, lane)
     s[by_place].unroll(vector)
     s[by_place].vectorize(lane)
+    s[R].unroll(s[R].op.reduce_axis[0])
     plain = lower(s, [X, R])
     s[by_place].pragma(vector, "any_place", 1)
     free = lower(s, [X, R])

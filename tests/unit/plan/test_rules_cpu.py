@@ -640,6 +640,20 @@ def test_lanes_of_places_are_folded_by_halves(plans, rows, length):
         assert schedule_source(plan).count("nparts=2)") == halves
 
 
+@pytest.mark.parametrize(("name", "is_loop"), [("argmax", True), ("var", True), ("max", False)])
+def test_vectors_of_states_of_several_fields_are_merged_in_a_loop(plans, name, is_loop):
+    getattr(axisfold, name)(np.ones(1 << 18, np.float32))
+    (plan,) = plans
+    nodes = list(post_order(plan.compiled.device.body))
+    loops = [
+        n for n in nodes
+        if isinstance(n, For) and n.var.name.endswith(".v") and build.as_int(n.extent)
+    ]  # fmt: skip
+    copies = [n for n in nodes if isinstance(n, Allocate) and n.buffer.name.endswith(".rest")]
+    assert bool(loops) == is_loop
+    assert bool(copies) != is_loop
+
+
 def test_every_rule_is_tested():
     elsewhere = {"general", "row_of_passes"}  # ordered reducers; tests of sums of exponentials
     assert {r.name for r in rules_cpu.RULES} == {rule for *_, rule in CASES} | elsewhere
