@@ -11,20 +11,21 @@ body.b:
   %v.3 = getelementptr float, ptr %B, i64 %v.2
   store float 0x0000000000000000, ptr %v.3, align 4
   %v.4 = add nsw i64 0, %m
+  %v.5 = mul i64 %i, %stride
+  %v.6 = getelementptr float, ptr %A, i64 %v.5
   br label %loop.b.1
 loop.b.1:
   %k = phi i64 [ 0, %body.b ], [ %k.next, %body.b.1 ]
-  %v.5 = icmp slt i64 %k, %v.4
-  br i1 %v.5, label %body.b.1, label %after.b.1
+  %at = phi ptr [ %v.6, %body.b ], [ %at.next, %body.b.1 ]
+  %v.7 = icmp slt i64 %k, %v.4
+  br i1 %v.7, label %body.b.1, label %after.b.1
 body.b.1:
-  %v.6 = load float, ptr %v.3, align 4
-  %v.7 = mul i64 %i, %stride
-  %v.8 = mul i64 %k, %stride.1
-  %v.9 = add i64 %v.7, %v.8
-  %v.10 = getelementptr float, ptr %A, i64 %v.9
-  %v.11 = load float, ptr %v.10, align 4
-  %v.12 = fadd float %v.6, %v.11
-  store float %v.12, ptr %v.3, align 4
+  %v.8 = call ptr asm "", "=r,0"(ptr %at)
+  %v.9 = load float, ptr %v.3, align 4
+  %v.10 = load float, ptr %v.8, align 4
+  %v.11 = fadd float %v.9, %v.10
+  store float %v.11, ptr %v.3, align 4
+  %at.next = getelementptr float, ptr %v.8, i64 %stride.1
   %k.next = add nsw i64 %k, 1
   br label %loop.b.1
 after.b.1:

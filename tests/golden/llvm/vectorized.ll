@@ -209,17 +209,20 @@ after.b.2:
   %v.161 = getelementptr float, ptr %B, i64 %v.160
   store float 0x0000000000000000, ptr %v.161, align 4
   %v.162 = add nsw i64 0, 8
+  %v.163 = getelementptr float, ptr %B.rf, i64 0
   br label %loop.b.4
 loop.b.4:
   %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.4 ]
-  %v.163 = icmp slt i64 %k.inner.inner.v, %v.162
-  br i1 %v.163, label %body.b.4, label %after.b.4
+  %at = phi ptr [ %v.163, %after.b.2 ], [ %at.next, %body.b.4 ]
+  %v.164 = icmp slt i64 %k.inner.inner.v, %v.162
+  br i1 %v.164, label %body.b.4, label %after.b.4
 body.b.4:
-  %v.164 = load float, ptr %v.161, align 4
-  %v.165 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
-  %v.166 = load float, ptr %v.165, align 4
-  %v.167 = fadd float %v.164, %v.166
-  store float %v.167, ptr %v.161, align 4
+  %v.165 = call ptr asm "", "=r,0"(ptr %at)
+  %v.166 = load float, ptr %v.161, align 4
+  %v.167 = load float, ptr %v.165, align 4
+  %v.168 = fadd float %v.166, %v.167
+  store float %v.168, ptr %v.161, align 4
+  %at.next = getelementptr float, ptr %v.165, i64 1
   %k.inner.inner.v.next = add nsw i64 %k.inner.inner.v, 1
   br label %loop.b.4
 after.b.4:

@@ -14,6 +14,7 @@ from typing import Any, assert_never
 from axisfold.codegen.llvm import arithmetic, memory, places, tails
 from axisfold.codegen.llvm.calls import emit_call
 from axisfold.codegen.llvm.held import Holding, held_places, round_of
+from axisfold.codegen.llvm.induction import Induction
 from axisfold.codegen.llvm.outline import (
     PARALLEL,
     Outlined,
@@ -162,7 +163,8 @@ class _Function:
     def store(self, stmt: Store) -> None:
         split = self.places.split(stmt)
         operands = [self.expr(part) for part in split.operands]
-        place = places.place(self.w, stmt.buffer, self.pointers[stmt.buffer], split, operands)
+        pointer = split.pointer or self.pointers[stmt.buffer]
+        place = places.place(self.w, stmt.buffer, pointer, split, operands)
         value = self.expr(stmt.value)
         mask = None if stmt.mask is None else self.expr(stmt.mask)
         is_shared = stmt.buffer in self.shared
@@ -175,11 +177,13 @@ class _Function:
         head, body, after = w.label("loop"), w.label("body"), w.label("after")
         own, before = round_of(loop), w.block
         holding = Holding(w, held_places(own, self.own, self.places.offset, self.expr))
+        moved = Induction(w, loop, own, self.places, self.pointers, self.expr)
         w.branch(head)
         w.start(head)
         counter, following = w.fresh(loop.var.name), w.fresh(f"{loop.var.name}.next")
         phi = len(w.lines)
         w.emit("")
+        moved.begin_head()
         holding.begin_head()
         more = w.let(f"icmp slt i64 {counter}, {end}")
         w.branch_if(more, body, after)
@@ -190,9 +194,11 @@ class _Function:
                 inside = w.label("go")
                 w.branch_if(self.expr(loop.stop), after, inside)
                 w.start(inside)
+            moved.begin_round()
             holding.begin_round()
             self.stmt(loop.body)
             holding.end_round(self.module.machine)
+            moved.end_round()
         w.emit(f"{following} = add nsw i64 {counter}, 1")
         w.lines[phi] = f"  {counter} = phi i64 [ {low}, %{before} ], [ {following}, %{w.block} ]"
         w.branch(head)
@@ -326,7 +332,8 @@ class _Function:
             case Binary():
                 return arithmetic.emit_binary(w, node, args[0], args[1])
             case Load():
-                split, pointer = self.places.split(node), self.pointers[node.buffer]
+                split = self.places.split(node)
+                pointer = split.pointer or self.pointers[node.buffer]
                 place = places.place(w, node.buffer, pointer, split, args)
                 if tails.is_shared(node):
                     return tails.emit_shared(w, node, place, args[-1])

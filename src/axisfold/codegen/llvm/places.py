@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from axisfold.analysis.linear import split_constant
@@ -11,6 +11,7 @@ from axisfold.codegen.llvm.memory import first_lane, is_contiguous
 from axisfold.codegen.llvm.recent import Place
 from axisfold.codegen.llvm.types import memory_type
 from axisfold.codegen.llvm.writer import Writer
+from axisfold.dtypes import INT64
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Binary, Const, Expr, Load, Node
@@ -21,13 +22,15 @@ from axisfold.ir.stmt import Store
 class Split:
     """The index of an access in parts: base + count*step + constant.
 
-    ``base`` is that of the first lane, or of all lanes where they lie apart.
+    ``base`` is that of the first lane, or of all lanes where they lie apart.  Where a loop moves a
+    pointer, that is the address of ``base``, which is 0 then.
     """
 
     base: Expr
     constant: int = 0
     step: Expr | None = None
     count: int = 0
+    pointer: str | None = None
 
     @property
     def operands(self) -> tuple[Expr, ...]:
@@ -42,18 +45,28 @@ class Places:
     ----------
     own
         Memory in registers or on the stack, whose indices have no steps.
+
+    Attributes
+    ----------
+    moving
+        Pointers of the loop around, by buffers and bases.
     """
 
     def __init__(self, own: Container[Buffer]) -> None:
         self._own = own
         self._known: dict[int, tuple[Node, Split]] = {}
+        self.moving: Mapping[tuple[Buffer, Expr], str] = {}
 
     def split(self, node: Load | Store) -> Split:
         """Return the parts of an index; neighbouring accesses share all but the last of them."""
         if id(node) not in self._known:
             # The node is kept, and so is its identity.
             self._known[id(node)] = (node, self._split(node))
-        return self._known[id(node)][1]
+        found = self._known[id(node)][1]
+        pointer = self.moving.get((node.buffer, found.base)) if self.moving else None
+        if pointer is None:
+            return found
+        return Split(build.const(0, INT64), found.constant, found.step, found.count, pointer)
 
     def offset(self, node: Load | Store) -> tuple[Expr, int]:
         """Return base and constant of an index in own memory."""
@@ -106,6 +119,11 @@ def _split_step(expr: Expr, depth: int = 16) -> tuple[Expr, Expr | None, int]:
     return build.binary("mul", base, expr.b), build.binary("mul", step, expr.b), count
 
 
+def unit_of(buffer: Buffer) -> str:
+    """Return the type that a buffer's indices count."""
+    return "i8" if buffer.unit == "byte" else memory_type(buffer.dtype.element)
+
+
 def place(w: Writer, buffer: Buffer, pointer: str, split: Split, operands: list[str]) -> Place:
     """Append the address that an access shares with its neighbours, if it is steps away.
 
@@ -120,8 +138,7 @@ def place(w: Writer, buffer: Buffer, pointer: str, split: Split, operands: list[
     """
     if split.step is None:
         return Place(pointer, operands[0], split.constant)
-    unit = "i8" if buffer.unit == "byte" else memory_type(buffer.dtype.element)
-    at = f"getelementptr {unit}, ptr"
+    at = f"getelementptr {unit_of(buffer)}, ptr"
     start = pointer if operands[0] == "0" else w.let(f"{at} {pointer}, i64 {operands[0]}")
     return Place(_after(w, at, start, operands[1], split.count), "0", split.constant)
 
