@@ -174,7 +174,7 @@ def plan_fold(
         problem = with_lanes(problem, kind, gpu.axis_lanes)
         layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, gpu=gpu)
     else:
-        problem, rest, layout = _on_host(problem, kind, steps, itemsizes, traced)
+        problem, rest, layout = _on_host(problem, kind, steps, itemsizes, traced, target)
     if traced.is_spread:
         reduced = frozenset()
         kept = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
@@ -185,7 +185,12 @@ def plan_fold(
 
 
 def _on_host(
-    problem: Problem, kind: str, steps: tuple[Inner, ...], read: Sequence[int], traced: Traced
+    problem: Problem,
+    kind: str,
+    steps: tuple[Inner, ...],
+    read: Sequence[int],
+    traced: Traced,
+    target: Target,
 ) -> tuple[Problem, Problem | None, LayoutClass]:
     """Return a problem as this machine computes it, what it leaves, and its layout class."""
     sizes = cpu_sizes(problem, kind, has_tiles=bool(traced.tile_passes))
@@ -200,7 +205,9 @@ def _on_host(
         if streams is not None:
             (problem, rest), sizes = streams, (sizes[0], stream_outputs(problem))
         if sizes[0] in FEW_ROWS or (width and kind == "reduced"):
-            stores = cpu_stores(problem, read, max(r.dtype.itemsize for r in traced.results))
+            written = max(r.dtype.itemsize for r in traced.results)
+            vectors = target.vector_bytes if kind == "reduced" else 0
+            stores = cpu_stores(problem, read, written, vectors)
         if stores and sizes[0] in FEW_ROWS and problem.reduced[-1].extent <= FLAT:
             sizes = (sizes[0], "wide")
     elif traced.holding is not None and kind == "reduced" and sizes[0] == "row":

@@ -9,6 +9,7 @@ from typing import Any, Final
 from axisfold.ir import build
 from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_cpu import (
+    FEW_LANES,
     STREAMS,
     accumulators,
     first,
@@ -16,6 +17,7 @@ from axisfold.plan.schedules_cpu import (
     share,
     write_results,
 )
+from axisfold.runtime.cpu import WIDE_VECTOR
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -24,19 +26,23 @@ from axisfold.tensor.trace import Traced
 
 # Parts that the rows are cut into where all of them are folded into few results.
 PARTS: Final = 16
-# Parts of many short rows, no power of two: places of memory that a power of two is apart share
-# few lines of a cache.  Places that a part is read at, of rows of up to WHOLE elements, a few of
-# which give a whole line of results, and of others; elements that are folded at a time.
-ROW_PARTS: Final = 63
+# Places that many short rows begin at, no power of two: those that a power of two is apart share
+# few lines of a cache.  Places of a part, of rows of up to WHOLE elements, or STRIDED where vectors
+# have 64 bytes, and of others; elements that are folded at a time.
+ROW_PLACES: Final = 504
 SHORTEST_STREAMS: Final = 8
 ROW_STREAMS: Final = 4
 STEP: Final = 64
+# Bytes of a line of a cache.
+LINE: Final = 64
 # Rows up to this length are read by lanes that stand for rows, out of vectors of whole rows, if a
 # state has several fields, or a row fills no vector of states and is no multiple of WHOLE elements.
 STRIDED: Final = 8
 WHOLE: Final = 4
 # Rows whose lanes change places with each other, at most: their vectors live in registers.
 TURNED: Final = 16
+# Bytes of integers whose lanes are folded by halves: shorter ones change places at more cost.
+HALVED: Final = 4
 # Bytes ahead that each place of memory is asked for, where rows are not in a cache: what is done
 # with few elements keeps the processor from running ahead far enough by itself.
 ROWS_AHEAD: Final = 1024
@@ -96,7 +102,7 @@ def short_rows(
     traced: Traced,
     target: Target,
     *,
-    parts: int = ROW_PARTS,
+    parts: int | None = None,
     streams: int | None = None,
 ) -> None:
     """A few rows at a time: lanes stand for very short ones, for elements of others.
@@ -106,15 +112,16 @@ def short_rows(
     assert graph.layout is not None  # noqa: S101  (the composer says it)
     result, state = s[graph.results[0]], s[graph.state[0]]
     length, few = graph.layout.width, min(lanes(traced.combiner, target), TURNED)
-    if streams is None:
-        streams = SHORTEST_STREAMS if length <= WHOLE else ROW_STREAMS
     is_part = length < few and length % WHOLE != 0
     is_strided = length <= STRIDED and (is_part or len(traced.combiner.lhs) > 1)
     if is_strided:
         narrowest = min(v.dtype.itemsize for each in traced.elements for v in each)
         few = max(few, target.vector_bytes // narrowest)
+    places, many = _places_and_rows(graph, few, target)
+    streams = places if streams is None else streams
+    parts = ROW_PLACES // streams if parts is None else parts
     *others, last = result.op.axis
-    group, rows = result.split(last, factor=max(STEP // length // few, 1) * few)
+    group, rows = result.split(last, factor=many)
     vector, row = result.split(rows, factor=few)
     result.unroll(vector)
     result.vectorize(row)
@@ -134,7 +141,23 @@ def short_rows(
         state.unroll(folds[-1])
         state.vectorize(state.op.axis[-1])
     else:
-        _by_row(s, graph, result, vector, few)
+        _by_row(s, graph, traced, result, vector, few)
+
+
+def _places_and_rows(graph: Graph, few: int, target: Target) -> tuple[int, int]:
+    """Return how many places rows are read at, and how many rows at a time, a multiple of ``few``.
+
+    Where many places are written past the caches each gets whole lines: the processor has room for
+    few of those that are not whole, and writes them to memory as they are.
+    """
+    assert graph.layout is not None  # noqa: S101  (the composer says it)
+    length, line = graph.layout.width, LINE // max(r.dtype.itemsize for r in graph.results)
+    many = max(STEP // length // few, 1) * few
+    if length > (STRIDED if target.vector_bytes >= WIDE_VECTOR else WHOLE):
+        return ROW_STREAMS, many
+    if not graph.layout.stores:
+        return SHORTEST_STREAMS, many
+    return (SHORTEST_STREAMS, max(line, few)) if line <= 2 * few else (ROW_STREAMS, many)
 
 
 def _ask_ahead(graph: Graph, stage: Stage, loop: Axis) -> None:
@@ -143,11 +166,11 @@ def _ask_ahead(graph: Graph, stage: Stage, loop: Axis) -> None:
         stage.pragma(loop, "prefetch", ROWS_AHEAD)
 
 
-def _by_row(s: Schedule, graph: Graph, result: Stage, at: Axis, width: int) -> None:
+def _by_row(s: Schedule, graph: Graph, traced: Traced, result: Stage, at: Axis, width: int) -> None:
     """Fold each row by vectors, then what their lanes hold, lanes standing for rows."""
     state = s[graph.state[0]]
     _, lane = state.split(state.op.reduce_axis[-1], factor=width)
-    partial: Any = s.rfactor(graph.state, lane, factor_axis=-1)
+    partial: Any = s.rfactor(graph.state, lane, factor_axis=-1, negative_zero=True)
     inner = s[first(partial)]
     inner.compute_at(result, at)
     row, lane = inner.op.axis[-2:]
@@ -157,7 +180,38 @@ def _by_row(s: Schedule, graph: Graph, result: Stage, at: Axis, width: int) -> N
     inner.unroll(row)
     inner.unroll(step)
     inner.vectorize(lane)
+    if _has_halves(graph, traced):
+        _fold_halves(s, graph, result, at, width)
     lane, row = state.op.reduce_axis[0], state.op.axis[-1]
     state.reorder(lane, row)
     state.unroll(lane)
     state.vectorize(row)
+
+
+def _has_halves(graph: Graph, traced: Traced) -> bool:
+    """Return whether lanes are folded by halves, which pays where they are as many as elements."""
+    dtypes = [v.dtype for v in traced.combiner.lhs]
+    are_wide = all(d.is_float or d.itemsize >= HALVED for d in dtypes)
+    return graph.layout is not None and graph.layout.width <= TURNED and are_wide
+
+
+def _fold_halves(s: Schedule, graph: Graph, result: Stage, at: Axis, width: int) -> None:
+    """Fold one half of the lanes of each row into the other until few are left.
+
+    Vectors then hold the lanes of several rows: half as many are left each time to be turned.
+    """
+    state, halves = s[graph.state[0]], []
+    held = build.as_int(state.op.reduce_axis[0].extent) or 0
+    while held > FEW_LANES and width % held == 0:
+        held //= 2
+        _, lane = state.split(state.op.reduce_axis[0], factor=held)
+        halves.append(s.rfactor(graph.state, lane, factor_axis=-1, negative_zero=True))
+    for half in halves:
+        stage = s[first(half)]
+        stage.compute_at(result, at)
+        vector, lane = stage.split(stage.fuse(*stage.op.axis[-2:]), factor=width)
+        fold = stage.op.reduce_axis[0]
+        stage.reorder(vector, fold, lane)
+        stage.unroll(vector)
+        stage.unroll(fold)
+        stage.vectorize(lane)

@@ -10,6 +10,7 @@ from typing import Final
 
 from axisfold.ir.stmt import STREAMED
 from axisfold.plan.canonical import Inner, LoopAxis, Problem
+from axisfold.runtime.cpu import WIDE_VECTOR
 
 # Rows with this many elements are shared by threads, in chunks that several streams read.
 LONG_ROW: Final = 1 << 18
@@ -49,6 +50,9 @@ THIN: Final = 64
 # is read: what is left in the caches of others is gone before somebody reads it.
 LARGE_RESULTS: Final = 1 << 24
 SMALLEST_PART: Final = 16
+# The same for short rows by vectors of 64 bytes: smaller parts come in less than whole lines, and
+# are as fast through the caches, wherever their memory begins.
+SMALLEST_WIDE_PART: Final = 4
 # Bytes of rows from memory that are worth reading in several places, for each field of a state.
 WIDE_ROW: Final = 128
 # Elements from which on a short innermost axis, of up to THIN elements, is worth a kernel.
@@ -150,7 +154,7 @@ def least_columns(problem: Problem) -> int:
     return THIN if problem.kept[-1].extent >= THIN else 0
 
 
-def cpu_stores(problem: Problem, read: Sequence[int], written: int) -> str:
+def cpu_stores(problem: Problem, read: Sequence[int], written: int, vectors: int) -> str:
     """Return how results are written: ``stream`` for past the caches, or "".
 
     Parameters
@@ -159,10 +163,13 @@ def cpu_stores(problem: Problem, read: Sequence[int], written: int) -> str:
         The canonical problem.
     read, written
         Bytes of an element of each input, and of the widest result.
+    vectors
+        Bytes of the vectors that short rows are read by; 0 if rows are not folded.
     """
+    smallest = SMALLEST_WIDE_PART if vectors >= WIDE_VECTOR else SMALLEST_PART
     kept = math.prod(a.extent for a in problem.kept)
     folded = math.prod(a.extent for a in problem.reduced)
-    if written * kept < max(LARGE_RESULTS, sum(read) * kept * folded / SMALLEST_PART):
+    if written * kept < max(LARGE_RESULTS, sum(read) * kept * folded / smallest):
         return ""
     has_whole_rows = len(problem.kept) == 1 or problem.kept[-1].extent % STREAMED == 0
     return "stream" if has_whole_rows else ""

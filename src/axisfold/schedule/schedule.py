@@ -116,10 +116,18 @@ class Schedule:
             hint=f"Its stages are {[s.name for s in self.stages]}.",
         )
 
-    def rfactor(self, tensor: Tensor | tuple[Tensor, ...], axis: Axis, factor_axis: int = 0) -> Any:
+    def rfactor(
+        self,
+        tensor: Tensor | tuple[Tensor, ...],
+        axis: Axis,
+        factor_axis: int = 0,
+        *,
+        negative_zero: bool = False,
+    ) -> Any:
         """Factor a reduction; see :func:`axisfold.schedule.primitives.rfactor.rfactor`."""
         first = tensor[0] if isinstance(tensor, tuple) else tensor
-        return self.apply("rfactor", self[first], axis, factor_axis=factor_axis)
+        more = {"negative_zero": True} if negative_zero else {}
+        return self.apply("rfactor", self[first], axis, factor_axis=factor_axis, **more)
 
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
         """Let consumers read a copy; see the primitive ``cache_read``."""

@@ -5,6 +5,7 @@ import ctypes
 import mmap
 import re
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -168,6 +169,53 @@ def test_columns_of_private_memory_are_made_of_its_rows(dtype, lanes):
     assert source.nbytes > 128 or not re.search(
         r"\b(rsp|sp)\b", Compiled(program, "brief").assembly()
     )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+def test_halves_of_rows_in_private_memory_are_lanes_of_two_vectors(dtype):
+    A, B = buffer("A", dtype, 4 * LANES), buffer("B", dtype, 2 * LANES)
+    T = buffer("T", dtype, 4 * LANES, scope="local")
+    lane, half = Ramp(index(0), index(1), LANES), Broadcast(index(LANES // 2), LANES)
+    apart = build.binary("mul", build.binary("floordiv", lane, half), Broadcast(index(8), LANES))
+    within = build.binary("add", build.binary("floormod", lane, half), apart)
+    wholes = [Ramp(index(n * LANES), index(1), LANES) for n in range(4)]
+
+    def halves(first):
+        return Load(T, build.binary("add", within, Broadcast(index(first), LANES)))
+
+    written = [Store(T, at, Load(A, at)) for at in wholes]
+    read = [
+        Store(B, wholes[n], build.binary("add", halves(16 * n), halves(16 * n + 4)))
+        for n in range(2)
+    ]
+    program = kernel([A, B], [B], Allocate(T, build.seq(*written, *read)))
+    source = np.arange(4 * LANES).astype(dtype)
+    found = np.zeros(2 * LANES, dtype)
+    run(program, source, found)
+    rows = source.reshape(4, 2, 4)
+    np.testing.assert_array_equal(found, (rows[:, 0] + rows[:, 1]).ravel())
+    assert "gather" not in Compiled(program).source()
+    assert not re.search(r"\b(rsp|sp)\b", Compiled(program, "brief").assembly())
+
+
+@pytest.mark.parametrize(
+    "at",
+    [(0, 9, 18, 27, 4, 13, 22, 31), (28, 29, 30, 31, 32, 33, 34, 35), (1, 1, 1, 1, 9, 9, 8, 8)],
+)
+def test_any_known_lanes_of_private_memory_are_read(at):
+    T, A = buffer("T", "int32", 36, scope="local"), buffer("A", "int32", 36)
+    B = buffer("B", "int32", LANES)
+    lane, places = Ramp(index(0), index(1), LANES), Broadcast(index(0), LANES)
+    for n, (before, each) in enumerate(pairwise((0, *at))):  # no ramp: each has its own step
+        later = build.binary("add", lane, Broadcast(index(LANES - n), LANES))
+        is_later = build.binary("floordiv", later, Broadcast(index(LANES), LANES))
+        step = build.binary("mul", is_later, Broadcast(index(each - before), LANES))
+        places = build.binary("add", places, step)
+    copy = [Store(T, index(i), Load(A, index(i))) for i in range(36)]
+    body = Allocate(T, build.seq(*copy, Store(B, lane, Load(T, places))))
+    source, found = np.arange(36, dtype="int32") * 3, np.zeros(LANES, "int32")
+    run(kernel([A, B], [B], body), source, found)
+    np.testing.assert_array_equal(found, source[list(at)])
 
 
 def test_the_text_uses_nothing_that_llvm_upgrades_with_a_warning(recwarn, capfd):

@@ -19,7 +19,7 @@ from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.explain import layout_text
 from axisfold.plan.rules_cpu_columns import CACHED_VECTORS, TILE_AHEAD
-from axisfold.plan.rules_cpu_narrow import ROWS_AHEAD
+from axisfold.plan.rules_cpu_narrow import HALVED, LINE, ROW_PLACES, ROWS_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
 from axisfold.plan.schedules_cpu import FEW_LANES, STREAMS
 from axisfold.plan.script import schedule_source
@@ -374,13 +374,14 @@ AHEAD = [
 ]
 
 
+IS_WIDE = host_vector_bytes() >= WIDE_VECTOR
 SHORT_ROWS = [
     ("sum", numbers(4099, 16), 4),
-    ("max", with_nans(8201, 8), 4),
+    ("max", with_nans(8201, 8), 8 if IS_WIDE else 4),
     ("sum", numbers(16_391, 4), 8),
     ("sum", numbers(20_011, 2), 8),
     ("max", with_nans(11_003, 3), 8),
-    ("sum", numbers(10_001, 5), 4),
+    ("sum", numbers(10_001, 5), 8 if IS_WIDE else 4),
     ("argmax", ties(8209, 4), 8),
 ]
 
@@ -396,13 +397,67 @@ def test_short_rows_are_asked_for_ahead(plans, monkeypatch, name, x, places, is_
     (plan,) = plans
     assert (plan.rule.name, plan.layout.loads) == ("short_row", "ahead" if is_far else "")
     assert f"factor={places})" in schedule_source(plan)
-    assert f"nparts={63 * places})" in schedule_source(plan)
+    assert f"nparts={ROW_PLACES})" in schedule_source(plan)
     assert (f'"prefetch", {ROWS_AHEAD})' in schedule_source(plan)) == is_far
     # Whether rows are vectors or lanes come out of vectors.
     kernel = plan.compiled.source()
     asked = {line for line in kernel.splitlines() if "call void @llvm.prefetch" in line}
     assert bool(asked) == is_far
     np.testing.assert_allclose(found, getattr(np, name)(x.astype("float64"), 1), 1e-6, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8"])
+@pytest.mark.parametrize("length", [8, 12, 16, 17])
+@pytest.mark.parametrize("name", ["sum", "max"])
+def test_lanes_of_short_rows_are_folded_by_halves(plans, name, length, dtype):
+    x = (numbers(2053, length) * 100).astype(dtype)
+    found = getattr(axisfold, name)(x, axis=1)
+    (plan,) = plans
+    assert plan.rule.name == "short_row"
+    np.testing.assert_allclose(found, getattr(np, name)(x.astype("float64"), 1), 1e-6, 1e-4)
+    state = plan.traced.combiner.lhs[0].dtype
+    width = min(host_vector_bytes() // state.itemsize, 16)
+    held = min(width, length)
+    assert length % 4 == 0 or length >= width
+    is_wide = state.is_float or state.itemsize >= HALVED
+    is_strided = length <= 8 and len(plan.traced.combiner.lhs) > 1
+    has_halves = is_wide and held > FEW_LANES and width % held == 0 and length <= 16
+    has_halves = has_halves and not is_strided
+    assert (".fuse(" in schedule_source(plan)) == has_halves
+    if has_halves:  # they are lanes of vectors that were written
+        kernel = plan.compiled.source()
+        assert "shufflevector" in kernel
+        assert kernel.count("gather.") - kernel.count("declare") <= 1
+
+
+def test_sums_of_short_rows_add_nothing_to_the_identity(plans):
+    zeros = np.full((2053, 16), -0.0, "float32")
+    assert not np.signbit(axisfold.sum(zeros, axis=1)).any()
+    (plan,) = plans
+    assert "negative_zero=True" in schedule_source(plan)
+    assert f"fadd <{host_vector_bytes() // 8} x double> splat (double 0x8" in plan.compiled.source()
+
+
+@pytest.mark.parametrize(("length", "dtype"), [(4, "float32"), (2, "float64"), (4, "int32")])
+def test_places_that_are_written_past_the_caches_get_whole_lines(plans, monkeypatch, length, dtype):
+    monkeypatch.setattr(sizes_cpu, "LARGE_RESULTS", 1 << 14)
+    x = (numbers(20_011, length) * 100).astype(dtype)
+    found = axisfold.sum(x, axis=1)
+    (plan,) = plans
+    assert (plan.rule.name, plan.layout.stores) == ("short_row", "stream")
+    rows = LINE // found.itemsize
+    assert f".split(s[result].op.axis[0], factor={rows})" in schedule_source(plan)
+    np.testing.assert_allclose(found, x.astype("float64").sum(1), 1e-6, 1e-4)
+
+
+def test_small_results_of_short_rows_go_through_the_caches_where_vectors_are_wide(
+    plans, monkeypatch
+):
+    monkeypatch.setattr(sizes_cpu, "LARGE_RESULTS", 1 << 14)
+    x = numbers(20_011, 8)
+    np.testing.assert_allclose(axisfold.sum(x, axis=1), x.sum(1, dtype="float64"), 1e-6, 1e-4)
+    (plan,) = plans
+    assert plan.layout.stores == ("" if IS_WIDE else "stream")
 
 
 @pytest.mark.parametrize("is_far", [True, False], ids=["memory", "cache"])

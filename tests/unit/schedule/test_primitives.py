@@ -127,6 +127,40 @@ def test_rfactor_of_the_only_axis_folds_one_element_each():
     assert "k.one" not in text  # a loop of one round vanishes
 
 
+def started(reducer, dtype, *, init=None):
+    """Return what the partial states of a fold start from, and the states that they make."""
+    A = te.placeholder((64, 24), dtype, name="A")
+    k = te.reduce_axis((0, 24), "k")
+    B = te.compute((64,), lambda i: reducer(A[i, k], axis=k, init=init), name="B")
+    s = te.create_schedule(B.op)
+    _, lane = s[B].split(k, factor=4)
+    first = s.rfactor(B, lane, factor_axis=-1, negative_zero=True)
+    again = s.rfactor(B, s[B].op.reduce_axis[0], negative_zero=True)
+    return [str(s[t].reduction.combiner.identity[0]) for t in (first, again, B)]
+
+
+def test_partial_sums_of_floats_may_start_from_negative_zero():
+    assert started(te.sum, "float32") == ["-0f", "-0f", "0f"]
+    assert started(te.sum, "float32", init=te.const(3.0, "float32")) == ["-0f", "-0f", "0f"]
+    for other, dtype in ((te.sum, "int32"), (te.max, "float32")):
+        assert len(set(started(other, dtype))) == 1
+    twice = te.comm_reducer(lambda a, b: a + b + b, lambda t: te.const(0, t))
+    assert started(twice, "float32") == ["0f", "0f", "0f"]
+
+
+def test_a_sum_that_other_parts_of_its_state_depend_on_starts_from_the_identity():
+    A = te.placeholder((64, 24), "float32", name="A")
+    k = te.reduce_axis((0, 24), "k")
+    both = te.comm_reducer(
+        lambda a, b: (a[0] + b[0], a[1] + b[1], te.max(a[2], b[1])),
+        lambda *t: tuple(te.const(0, each) for each in t),
+    )
+    T = te.compute((64,), lambda i: both((A[i, k], A[i, k], A[i, k]), axis=k), name="T")
+    s = te.create_schedule(T[0].op)
+    first = s.rfactor(T, k, negative_zero=True)
+    assert [str(e) for e in s[first[0]].reduction.combiner.identity] == ["-0f", "0f", "0f"]
+
+
 def test_rfactor_of_a_tuple_and_again():
     n, m = te.var("n"), te.var("m")
     A = te.placeholder((n, m), "int32", name="A")

@@ -30,7 +30,7 @@ def fused():
     s[B].fuse(s[B].op.axis[0])
     assert s[B].fuse() is s[B].leaf_axes[0]
     _, lane = s[B].split(both, nparts=np.int64(7))
-    first = s.rfactor(B, lane, factor_axis=-1)
+    first = s.rfactor(B, lane, factor_axis=-1, negative_zero=True)
     s[first].compute_at(s[B], s[B].op.axis[0])
     return s, [A, B]
 

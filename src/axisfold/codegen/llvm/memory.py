@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from axisfold.analysis.evaluate import constant_lanes
 from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm.arithmetic import intrinsic, narrow_bits, widen_bits
 from axisfold.codegen.llvm.recent import Access, Lanes, Place
@@ -211,11 +212,11 @@ def _lanes(w: Writer, node: Load, place: Place, mask: str | None, align: int) ->
     kind = memory_type(dtype)
     gathered = dtype.lanes > 1 and not is_contiguous(buffer, node.index)
     is_regular = gathered and mask is None and isinstance(node.index, Ramp)
-    where = ""
-    if not is_regular:
-        where = address(w, buffer, place, dtype.lanes if gathered else 1)
     if is_regular:
         return strided(w, node, place.pointer, place.offset, align)
+    if gathered and mask is None and (picked := _known(w, node, place.pointer, align)):
+        return picked
+    where = address(w, buffer, place, dtype.lanes if gathered else 1)
     if gathered or mask is not None:
         flags = f"<{dtype.lanes} x i1>"
         lanes = mask or "splat (i1 true)"
@@ -231,6 +232,29 @@ def _lanes(w: Writer, node: Load, place: Place, mask: str | None, align: int) ->
             f"{kind} zeroinitializer",
         )
     return w.let(f"load atomic {kind}, ptr {where} monotonic, align {align}")
+
+
+def _known(w: Writer, node: Load, pointer: str, align: int) -> str:
+    """Append a read of private memory at known places as lanes of two of its whole vectors.
+
+    These are what the memory was written by; "" if it takes more, or places are not known.
+    """
+    buffer, lanes = node.buffer, node.dtype.lanes
+    at = constant_lanes(node.index) if buffer.is_on_stack and buffer.unit != "byte" else None
+    if at is None:
+        return ""
+    vectors = sorted({i // lanes for i in at})
+    size = math.prod(build.as_int(e) or 0 for e in buffer.allocated_extents)
+    if len(vectors) > 2 or (vectors[-1] + 1) * lanes > size:
+        return ""
+    kind, scalar = memory_type(stored(node.dtype)), memory_type(buffer.dtype.element)
+    found = []
+    for vector in vectors:
+        start = w.let(f"getelementptr {scalar}, ptr {pointer}, i64 {vector * lanes}")
+        found.append(w.let(f"load {kind}, ptr {start}, align {align}"))
+    picks = ", ".join(f"i32 {vectors.index(i // lanes) * lanes + i % lanes}" for i in at)
+    pair = f"{kind} {found[0]}, {kind} {found[-1]}"
+    return w.let(f"shufflevector {pair}, <{lanes} x i32> <{picks}>")
 
 
 def _plain(w: Writer, node: Load, place: Place, align: int) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
+from axisfold.analysis.evaluate import constant_lanes
 from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm.memory import first_lane, is_contiguous
 from axisfold.codegen.llvm.recent import Place
@@ -22,8 +23,9 @@ from axisfold.ir.stmt import Store
 class Split:
     """The index of an access in parts: base + count*step + constant.
 
-    ``base`` is that of the first lane, or of all lanes where they lie apart.  Where a loop moves a
-    pointer, that is the address of ``base``, which is 0 then.
+    ``base`` is that of the first lane, or of all lanes where they lie apart; ``lanes`` are these
+    where they are constants.  Where a loop moves a pointer, that is the address of ``base``, which
+    is 0 then.
     """
 
     base: Expr
@@ -31,10 +33,13 @@ class Split:
     step: Expr | None = None
     count: int = 0
     pointer: str | None = None
+    lanes: tuple[int, ...] = ()
 
     @property
     def operands(self) -> tuple[Expr, ...]:
         """What a place is computed from."""
+        if self.lanes:
+            return ()
         return (self.base,) if self.step is None else (self.base, self.step)
 
 
@@ -78,7 +83,8 @@ class Places:
         if is_contiguous(node.buffer, index):
             index = first_lane(index)
         if index.dtype.lanes > 1:
-            return Split(index)
+            lanes = constant_lanes(index) if node.buffer in self._own else None
+            return Split(index, lanes=lanes or ())
         base, constant = split_constant(index)
         if node.buffer in self._own:
             return Split(base, constant)
@@ -136,6 +142,9 @@ def place(w: Writer, buffer: Buffer, pointer: str, split: Split, operands: list[
     split, operands
         The parts of the index, and the values of those that are no constants.
     """
+    if split.lanes:
+        lanes = ", ".join(f"i64 {lane}" for lane in split.lanes)
+        return Place(pointer, f"<{lanes}>", 0)
     if split.step is None:
         return Place(pointer, operands[0], split.constant)
     at = f"getelementptr {unit_of(buffer)}, ptr"

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from axisfold.schedule.schedule import Schedule
 
 
-def rfactor(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int = 0) -> Any:
+def rfactor(
+    schedule: Schedule,
+    stage: Stage,
+    axis: Axis,
+    factor_axis: int = 0,
+    *,
+    negative_zero: bool = False,
+) -> Any:
     """Turn a reduce axis into a data axis of a new stage of partial results.
 
     Before, with k split by 16::
@@ -36,7 +43,8 @@ def rfactor(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int = 0) 
         B.rf[k.inner, i] = sum over k.outer of A[i, k.outer*16 + k.inner]
         B[ax0]           = sum over k.inner.v of B.rf[k.inner.v, ax0]
 
-    ``where=`` is applied once, in B.rf; ``init=`` once, in B; B.rf starts from the identity.
+    ``where=`` is applied once, in B.rf; ``init=`` once, in B; B.rf starts from the identity, or
+    with ``negative_zero`` a sum of floats from -0.0: then its first element is all there is to do.
     Both stages start from fresh leaves, so schedule their data axes after this call.
 
     Preconditions
@@ -65,7 +73,7 @@ def rfactor(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int = 0) 
         )
     slot = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
     reduction = _checked(schedule, stage, axis, factor_axis, slot)
-    partial = _Partial(stage, reduction, axis, slot).build()
+    partial = _Partial(stage, reduction, axis, slot, negative_zero).build()
     final = _final(stage.op, reduction, partial, axis, slot)
     position = schedule.stages.index(stage)
     schedule.stages.insert(position, Stage(schedule, partial))
@@ -146,8 +154,13 @@ def _touched(stage: Stage, axis: Axis) -> list[Axis]:
 class _Partial:
     """Makes B.rf: the factored axis is a data axis, other parts of what it touches stay folded."""
 
-    def __init__(self, stage: Stage, reduction: Reduce, axis: Axis, slot: int) -> None:
+    def __init__(
+        self, stage: Stage, reduction: Reduce, axis: Axis, slot: int, negative_zero: bool
+    ) -> None:
         self.stage, self.axis, self.slot = stage, axis, slot
+        self.combiner = reduction.combiner
+        if negative_zero:
+            self.combiner = reduction.combiner.of_partial()
         self.is_ordered = reduction.combiner.is_ordered
         self.touched = _touched(stage, axis)
         self.renamed: dict[Var, Expr] = {}
@@ -206,7 +219,8 @@ class _Partial:
     def _moved(
         self, items: Sequence[Reduce], folded: tuple[Axis, ...], guards: list[Expr]
     ) -> list[Reduce]:
-        bodies = substitute_all([replace(item, init=()) for item in items], self.renamed)
+        plain = [replace(item, combiner=self.combiner, init=()) for item in items]
+        bodies = substitute_all(plain, self.renamed)
         condition = build.all_of([*map(build.likely, guards), bodies[0].condition])
         return [replace(body, axes=folded, condition=condition) for body in bodies]
 
