@@ -19,7 +19,7 @@ from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.explain import layout_text
 from axisfold.plan.rules_cpu_columns import CACHED_VECTORS, TILE_AHEAD
-from axisfold.plan.rules_cpu_narrow import HALVED, LINE, ROW_PLACES, ROWS_AHEAD
+from axisfold.plan.rules_cpu_narrow import HALVED, LINE, ROW_PLACES, ROW_STREAMS, ROWS_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
 from axisfold.plan.schedules_cpu import FEW_LANES, STREAMS
 from axisfold.plan.script import schedule_source
@@ -448,6 +448,17 @@ def test_places_that_are_written_past_the_caches_get_whole_lines(plans, monkeypa
     rows = LINE // found.itemsize
     assert f".split(s[result].op.axis[0], factor={rows})" in schedule_source(plan)
     np.testing.assert_allclose(found, x.astype("float64").sum(1), 1e-6, 1e-4)
+
+
+def test_few_places_are_written_past_the_caches_by_less_than_lines(plans, monkeypatch):
+    monkeypatch.setattr(sizes_cpu, "LARGE_RESULTS", 1 << 14)
+    x = (numbers(20_011, 4) * 100).astype("int8")
+    np.testing.assert_array_equal(axisfold.max(x, axis=1), x.max(1))
+    (plan,) = plans
+    assert (plan.rule.name, plan.layout.stores) == ("short_row", "stream")
+    source = schedule_source(plan)
+    assert f"nparts={ROW_PLACES})" in source
+    assert f"i0_outer_outer, factor={ROW_STREAMS})" in source
 
 
 def test_small_results_of_short_rows_go_through_the_caches_where_vectors_are_wide(
