@@ -106,6 +106,7 @@ def plans(monkeypatch):
     """The plans of the calls in a test, in which no result is too small."""
     used, real = [], planner.plan
     monkeypatch.setattr(sizes_cpu, "LARGE_RESULTS", 1 << 10)
+    monkeypatch.setattr(sizes_cpu, "SMALLEST_WIDE_PART", sizes_cpu.SMALLEST_PART)
     monkeypatch.setattr(
         "axisfold.api.fold.plan", lambda *a, **k: used.append(real(*a, **k)) or used[-1]
     )
