@@ -90,6 +90,15 @@ def reaches_of(var: Var, guards: Iterable[Found]) -> dict[Expr, Reach]:
     is for var < ceil(min(rest) / c); it holds in some while c·var < max(rest).
     """
     found: dict[Expr, Reach] = {}
+    known: dict[tuple[Expr, int], Expr] = {}  # stages that are guarded alike end alike
+
+    def first(rest: Expr, step: int, guard: Found) -> Expr | None:
+        if uses(rest, guard.inner | {var}):
+            return None
+        if (rest, step) not in known:
+            known[rest, step] = simplify(build.ceildiv(rest, step), guard.bounds)
+        return known[rest, step]
+
     for guard in guards:
         rising = _rising(build.bare(guard.condition), var, guard.bounds)
         if rising is None:
@@ -99,13 +108,7 @@ def reaches_of(var: Var, guards: Iterable[Found]) -> dict[Expr, Reach]:
             rests = symbolic_bounds(constant, guard.bounds, set(guard.inner))
         except UnsupportedError:
             continue
-        least, most = (
-            None
-            if uses(rest, guard.inner | {var})
-            else simplify(build.ceildiv(rest, step), guard.bounds)
-            for rest in rests
-        )
-        found[guard.condition] = Reach(least, most)
+        found[guard.condition] = Reach(*(first(rest, step, guard) for rest in rests))
     return found
 
 

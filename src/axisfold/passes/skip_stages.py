@@ -52,7 +52,11 @@ def _skipping(allocation: Allocate) -> Allocate:
         return allocation
     if any(_written(s) - buffers for s in stage):
         return allocation
-    reads = list(_reads(readers, buffers))
+    found = _reads(readers, buffers)
+    first = next(found, None)
+    if first is None or not _own(first):  # as most are: the others need not be looked for
+        return allocation
+    reads = [first, *found]
     condition = _condition(readers, reads)
     if condition is None:
         return allocation
@@ -96,12 +100,14 @@ class _Read:
     is_evaluated: bool
 
 
+def _own(read: _Read) -> list[Expr]:
+    """Return the conditions of a read but for guards of tails, which go where loops are cut."""
+    return [c for c in read.conditions if build.bare(c) is c]
+
+
 def _condition(readers: Sequence[Stmt], reads: Sequence[_Read]) -> Expr | None:
     """Return what holds wherever buffers are read, None if it is not known before that."""
-    first = reads[0].conditions if reads else ()
-    # The guard of a tail is the stage's own, and goes where its loop is cut.
-    own = [c for c in first if build.bare(c) is c]
-    conditions = [c for c in own if all(c in r.conditions for r in reads)]
+    conditions = [c for c in _own(reads[0]) if all(c in r.conditions for r in reads)]
     if not conditions:
         return None
     written = frozenset().union(*(r.written for r in reads))
