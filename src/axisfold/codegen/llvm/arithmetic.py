@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from axisfold.analysis.linear import split_constant
 from axisfold.codegen.llvm.types import computed, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import FLOAT32, FLOAT64, DType
-from axisfold.ir.expr import Binary, Broadcast, Call, Cast, Compare, Const, Expr, Not
+from axisfold.ir import build
+from axisfold.ir.expr import Binary, Broadcast, Call, Cast, Compare, Const, Expr, Not, Ramp
 
 _FLOAT_OPS: Final = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTEGER_OPS: Final = {
@@ -169,8 +171,28 @@ def emit_not(w: Writer, node: Not, args: Sequence[str]) -> str:
 
 
 def emit_cast(w: Writer, node: Cast, value: str) -> str:
-    """Append a conversion."""
-    return convert(w, value, node.value.dtype, node.dtype)
+    """Append a conversion; ``value`` is the base of a count."""
+    count, dtype = counted(node), node.dtype
+    if count is None:
+        return convert(w, value, node.value.dtype, dtype)
+    first = convert(w, value, node.value.dtype.element, dtype.element)
+    kind, half = value_type(dtype.element), 1 << (dtype.bits - 1)
+    wrapped = [(count[1] + lane + half) % (2 * half) - half for lane in range(dtype.lanes)]
+    steps = ", ".join(f"{kind} {step}" for step in wrapped)
+    return w.binary("add", dtype, w.broadcast(first, dtype), f"<{steps}>")
+
+
+def counted(node: Cast) -> tuple[Expr, int] | None:
+    """Return base and constant of lanes that count on from their sum, in fewer bits: None if not.
+
+    Its last bits are known by those of the base, which neighbouring vectors share.
+    """
+    lanes, dtype = node.value, node.dtype
+    if not isinstance(lanes, Ramp) or not build.is_const(lanes.stride, 1):
+        return None
+    if not dtype.is_integer or dtype.bits >= lanes.dtype.bits:
+        return None
+    return split_constant(lanes.base)
 
 
 def convert(w: Writer, value: str, source: DType, target: DType) -> str:

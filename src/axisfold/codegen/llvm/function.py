@@ -324,6 +324,8 @@ class _Function:
             return offset if node.mask is None else (*offset, node.mask)
         if isinstance(node, Not):
             return arithmetic.denied(node).children()
+        if isinstance(node, Cast) and (count := arithmetic.counted(node)) is not None:
+            return count[:1]
         return (isinstance(node, Compare) and tails.long_tail(node)) or node.children()
 
     def _node(self, node: Node, args: list[str]) -> str:
