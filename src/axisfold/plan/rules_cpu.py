@@ -10,6 +10,7 @@ from typing import Final
 
 from axisfold.plan import rules_cpu_columns as columns
 from axisfold.plan import rules_cpu_narrow as narrow
+from axisfold.plan import rules_cpu_passes as passes
 from axisfold.plan import rules_cpu_rows as rows
 from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.plan.rule import Rule
@@ -19,6 +20,7 @@ from axisfold.plan.runs_cpu import (
     is_long,
     long_runs,
     narrow_runs,
+    part_runs,
     searched_runs,
     short_runs,
 )
@@ -36,7 +38,6 @@ STOP_RUN: Final = 1024
 # Rows of a tile of columns; narrow sums hold more.  Those of a part are few enough for all parts.
 TILE_ROWS: Final = 16
 PASS_ROWS: Final = 512
-PART_ROWS: Final = 128
 NARROW_TILE_ROWS: Final = 128
 
 # Rows up to this length are folded by lanes that are merged, if merging is dear.
@@ -302,7 +303,7 @@ RULES: Final = (
         ),
         "the kept axis is contiguous and sums of a few rows fit a narrower dtype: a vector holds "
         "more columns, and is widened once for each tile",
-        columns.tiled_column,
+        passes.tiled_column,
         NARROW_TILE_ROWS,
     ),
     Rule(
@@ -315,18 +316,20 @@ RULES: Final = (
         ),
         "the kept axis is contiguous and the reducer has a form for short runs, of several passes: "
         "a few rows of a vector of columns at a time are read once and passed over in registers",
-        columns.column_of_passes,
+        passes.column_of_passes,
         TILE_ROWS,
         parameters={"tile_rows": (8, 16, 32), "pass_columns": (1024, 2048, 4096, 8192)},
     ),
     Rule(
         "tiled_column_parts",
-        lambda c, t: _is_column(c, t) and _has_tiles(t) and c.outputs == "one",
-        "the kept axis is contiguous, one tile has all columns, and the reducer has a form for "
+        lambda c, t: (
+            _is_column(c, t) and _has_tiles(t) and c.kept == 1 and c.outputs in ("one", "few")
+        ),
+        "the kept axis is contiguous, a few tiles have all columns, and the reducer has a form for "
         "short runs: threads share parts of the rows, each folded into a tile of columns, "
         "which stays in cache, and fold the parts",
-        columns.tiled_column_parts,
-        PART_ROWS,
+        passes.tiled_column_parts,
+        compose=part_runs,
         parameters={"parts": (4, 8, 16), "pass_columns": (1024, 2048, 4096, 8192)},
     ),
     Rule(
@@ -336,7 +339,7 @@ RULES: Final = (
         ),
         "the kept axis is contiguous and the reducer has a form for short runs: plain vector "
         "reductions fold rows into a tile of columns, which stays in cache",
-        columns.tiled_column,
+        passes.tiled_column,
         PASS_ROWS,
         parameters={"tile_rows": (64, 128, 256, 512), "pass_columns": (1024, 2048, 4096, 8192)},
     ),

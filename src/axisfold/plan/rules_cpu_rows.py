@@ -10,6 +10,7 @@ from axisfold.plan.compose import NARROW_STREAMS, Graph
 from axisfold.plan.schedules_cpu import (
     accumulators,
     calls,
+    element_bytes,
     first,
     fold_by_lanes,
     lanes,
@@ -93,8 +94,7 @@ def long_row(
     result, state = s[graph.results[0]], s[graph.state[0]]
     assert graph.layout is not None  # noqa: S101  (the composer says it)
     if chunk is None:
-        widest = max(t.dtype.itemsize for parts in graph.inputs for t in parts)
-        chunk = CHUNK_BYTES // widest if graph.layout.run == "huge" else CHUNK
+        chunk = CHUNK_BYTES // element_bytes(graph) if graph.layout.run == "huge" else CHUNK
     outer, _ = state.split(state.op.reduce_axis[-1], factor=chunk)
     partial: Any = s.rfactor(graph.state, outer, factor_axis=-1)
     state.compute_at(result, share(result, result.op.axis))
@@ -322,7 +322,7 @@ def _run_bytes(graph: Graph) -> int:
     """Return the bytes of a run of the widest input."""
     (first_pass, *_) = graph.tiles[0]
     count = build.as_int(first_pass.op.reduce_axis[-1].extent) or 0
-    return count * max(t.dtype.itemsize for parts in graph.inputs for t in parts)
+    return count * element_bytes(graph)
 
 
 def short_sums(

@@ -13,7 +13,7 @@ from axisfold.plan import rules_cpu as folds
 from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.plan.compose_held import held_graph
 from axisfold.plan.rule import Rule, Scheduler
-from axisfold.plan.rules_cpu_columns import fold_columns
+from axisfold.plan.rules_cpu_passes import fold_columns
 from axisfold.plan.rules_cpu_rows import fold_runs, short_sums
 from axisfold.plan.runs_cpu import is_long
 from axisfold.plan.schedules_cpu import (

@@ -19,6 +19,8 @@ LONG_RUN: Final = 1 << 15
 STREAM_BYTES: Final = 1 << 13
 HUGE_STREAM_BYTES: Final = 1 << 14
 LANES: Final = 64
+# Rows of a run of columns, of which threads have parts, each about as many.
+PART_ROWS, DEEP_PART_ROWS = 128, 256
 
 
 def is_long(layout: LayoutClass) -> bool:
@@ -48,6 +50,11 @@ def short_runs(composer: Composer) -> Graph:
     size = HUGE_STREAM_BYTES if is_huge else STREAM_BYTES
     vectors = max(size // width // LANES, 1) + 1
     return composer.tiled_graph(STREAMS * vectors * LANES)
+
+
+def part_runs(composer: Composer) -> Graph:
+    """Return the computation by runs of rows of which threads have parts."""
+    return composer.tiled_graph(DEEP_PART_ROWS if composer.layout.outputs == "few" else PART_ROWS)
 
 
 def long_runs(composer: Composer) -> Graph:

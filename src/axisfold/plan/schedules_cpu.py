@@ -70,6 +70,11 @@ def long_streams(target: Target) -> int:
     return WIDE_LONG_STREAMS if target.vector_bytes >= WIDE_VECTOR else LONG_STREAMS
 
 
+def element_bytes(graph: Graph) -> int:
+    """Return the bytes of an element of the widest input."""
+    return max(t.dtype.itemsize for parts in graph.inputs for t in parts)
+
+
 def first(tensors: Any) -> Tensor:
     """Return the first of one or several tensors."""
     found: Tensor = tensors[0] if isinstance(tensors, tuple) else tensors

@@ -44,6 +44,8 @@ WORTH_THIN_PARTS: Final = 1 << 19
 # Columns of a tile, and tiles that are enough for all threads.
 TILE: Final = 8192
 ENOUGH: Final = 16
+# Columns of a tile that is passed over, where wider ones leave threads without work.
+SHARED_TILE: Final = 2048
 # Fewer columns than this do not fill the vectors of a tile.
 THIN: Final = 64
 # Results are written past the caches from so many bytes on, if they are no smaller a part of what
@@ -82,13 +84,17 @@ def cpu_sizes(problem: Problem, kind: str, *, has_tiles: bool) -> tuple[str, str
         return "shallow", ""
     tiles = math.prod(a.extent for a in others) * math.ceil(inner.extent / TILE)
     run = "tall" if has_tiles and last >= DEEP and inner.extent < TILE else "deep"
-    if tiles >= ENOUGH or last < (DEEP if tiles > 1 else DEEP_TILE):
-        return run, "many" if inner.extent < TILE else "wide"
+    is_split = tiles > 1 or (has_tiles and inner.extent >= 2 * SHARED_TILE)
+    if tiles >= ENOUGH or last < (DEEP if is_split else DEEP_TILE):
+        is_wide = inner.extent >= TILE and (not has_tiles or tiles >= ENOUGH // 2)
+        return run, "wide" if is_wide else "many"
     if inner.extent < THIN:
         return run, "thin"
     if last * inner.extent < WORTH_PARTS:
         return run, "many"
-    return run, "one" if tiles == 1 and inner.extent < TILE else "few"
+    if has_tiles and inner.extent % (2 * TILE) == 0:
+        return run, "wide"  # each thread of two has as many tiles, and no parts are to be merged
+    return run, "one" if last < 2 * DEEP else "few"
 
 
 def plain_outputs(problem: Problem, outputs: str, *, is_plain: bool) -> str:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Size classes of columns: which give all threads as much work."""
+
+from __future__ import annotations
+
+import pytest
+
+from axisfold.plan.canonical import LoopAxis, Problem
+from axisfold.plan.sizes_cpu import DEEP, ENOUGH, SHARED_TILE, TILE, cpu_sizes
+
+
+def columns(rows: int, count: int, *outer: int) -> Problem:
+    """Return a fold of float32 rows of ``count`` columns, ``outer`` times."""
+    size = 4 * count
+    kept = [LoopAxis(count, (4,))]
+    for extent in reversed(outer):
+        kept.insert(0, LoopAxis(extent, (size * rows,)))
+    return Problem(tuple(kept), (LoopAxis(rows, (size,)),), (0,), tuple(range(len(kept))), ())
+
+
+@pytest.mark.parametrize(
+    ("problem", "outputs"),
+    [
+        (columns(2 * DEEP, TILE), "few"),  # one whole tile, which one thread would have
+        (columns(2 * DEEP, TILE + 1), "few"),
+        (columns(2 * DEEP, 2 * TILE), "wide"),
+        (columns(2 * DEEP, 3 * TILE), "few"),
+        (columns(2 * DEEP, (ENOUGH - 1) * TILE), "few"),
+        (columns(2 * DEEP, ENOUGH * TILE), "wide"),
+        (columns(2 * DEEP - 1, 2 * SHARED_TILE), "one"),
+        (columns(DEEP - 1, 2 * SHARED_TILE - 1), "one"),
+        (columns(DEEP - 1, 2 * SHARED_TILE), "many"),
+        (columns(DEEP - 1, TILE), "many"),
+        (columns(DEEP - 1, (ENOUGH // 2 - 1) * TILE), "many"),
+        (columns(DEEP - 1, (ENOUGH // 2 - 1) * TILE + 1), "wide"),
+        (columns(DEEP - 1, 100, ENOUGH), "many"),
+    ],
+)
+def test_passes_have_parts_or_tiles_for_all_threads(problem, outputs):
+    assert cpu_sizes(problem, "kept", has_tiles=True)[1] == outputs
+
+
+@pytest.mark.parametrize(
+    ("problem", "outputs"),
+    [(columns(DEEP - 1, TILE), "one"), (columns(DEEP - 1, TILE + 1), "wide")],
+)
+def test_tiles_of_plain_columns_stay_as_wide(problem, outputs):
+    assert cpu_sizes(problem, "kept", has_tiles=False)[1] == outputs
