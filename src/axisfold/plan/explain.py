@@ -25,7 +25,7 @@ _STEPS: Final = {
 _FEW_PASSES: Final = 2
 # Names of size classes, of CPUs.
 _RUNS: Final = ("row", "long", "huge", "single", "shallow", "deep", "tall")
-_OUTPUTS: Final = ("cached", "thin", "one", "few", "many", "wide")
+_OUTPUTS: Final = ("cached", "thin", "one", "few", "shared", "many", "wide")
 _STREAMS: Final = {
     "streams": "many rows, which blocks of a few runs take",
     "outer_streams": "many rows inside of a folded axis",

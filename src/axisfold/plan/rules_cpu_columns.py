@@ -10,12 +10,14 @@ from axisfold.plan.compose import Graph
 from axisfold.plan.schedules_cpu import (
     STREAMS,
     accumulators,
+    element_bytes,
     first,
     lanes,
+    outputs_of,
     share,
     write_results,
 )
-from axisfold.plan.sizes_cpu import THIN, TILE
+from axisfold.plan.sizes_cpu import SHARED_TILE, THIN, TILE
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -42,9 +44,10 @@ AHEAD: Final = 1 << 10
 PARTS: Final = 8
 
 
-def outputs_of(graph: Graph) -> str:
-    """Return the class of the results, empty where no layout class is planned for."""
-    return "" if graph.layout is None else graph.layout.outputs
+def tile_of(graph: Graph) -> int:
+    """Return the columns of the widest tile that leaves all threads work."""
+    shared = SHARED_TILE * max(4 // element_bytes(graph), 1)
+    return shared if outputs_of(graph) == "shared" else TILE
 
 
 def _tile(traced: Traced, target: Target, tile_bytes: int, most: int) -> int:
@@ -103,7 +106,7 @@ def column(
     streams: int = STREAMS,
 ) -> None:
     """Tiles of columns, which threads share."""
-    width, tile = lanes(traced.combiner, target), _tile(traced, target, tile_bytes, TILE)
+    width, tile = lanes(traced.combiner, target), _tile(traced, target, tile_bytes, tile_of(graph))
     state = _in_tiles(s, graph, tile, width, width)
     *others, last = state.op.reduce_axis
     if outputs_of(graph) == "wide":

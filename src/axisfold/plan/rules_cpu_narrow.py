@@ -14,6 +14,7 @@ from axisfold.plan.schedules_cpu import (
     accumulators,
     first,
     lanes,
+    outputs_of,
     share,
     write_results,
 )
@@ -65,7 +66,7 @@ def few_columns(
     width = lanes(traced.combiner, target)
     group = _group(graph, traced, target)
     many, row = state.split(state.op.reduce_axis[-1], factor=group)
-    if graph.layout is not None and graph.layout.outputs == "many" and graph.layout.kept > 1:
+    if outputs_of(graph) in ("shared", "many") and len(result.op.axis) > 1:
         run, _ = state.split(many, nparts=streams)
         tile: Any = s.rfactor(graph.state, row, factor_axis=-2)
         parent, kept = result, list(result.op.axis)

@@ -10,13 +10,13 @@ from axisfold.plan.rules_cpu_columns import (
     TILE_AHEAD,
     by_vectors,
     few_rows,
-    outputs_of,
+    tile_of,
     whole_groups,
 )
 from axisfold.plan.schedules_cpu import (
-    element_bytes,
     first,
     lanes,
+    outputs_of,
     pass_lanes,
     share,
     write_results,
@@ -52,10 +52,8 @@ def tiled_column(
     s: Schedule, graph: Graph, traced: Traced, target: Target, *, pass_columns: int | None = None
 ) -> None:
     """A tile of columns and some rows at a time: states of the rows stay in cache."""
-    if pass_columns is None:
-        shared = SHARED_TILE * max(4 // element_bytes(graph), 1)
-        pass_columns = shared if outputs_of(graph) == "many" else PASS_COLUMNS
-    state, _ = _columns_of_runs(s, graph, traced, target, pass_columns)
+    columns = tile_of(graph) if pass_columns is None else pass_columns
+    state, _ = _columns_of_runs(s, graph, traced, target, columns)
     _passes_over(s, graph, traced, target, state)
 
 

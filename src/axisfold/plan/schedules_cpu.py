@@ -75,6 +75,11 @@ def element_bytes(graph: Graph) -> int:
     return max(t.dtype.itemsize for parts in graph.inputs for t in parts)
 
 
+def outputs_of(graph: Graph) -> str:
+    """Return the class of the results, empty where no layout class is planned for."""
+    return "" if graph.layout is None else graph.layout.outputs
+
+
 def first(tensors: Any) -> Tensor:
     """Return the first of one or several tensors."""
     found: Tensor = tensors[0] if isinstance(tensors, tuple) else tensors

@@ -44,7 +44,7 @@ WORTH_THIN_PARTS: Final = 1 << 19
 # Columns of a tile, and tiles that are enough for all threads.
 TILE: Final = 8192
 ENOUGH: Final = 16
-# Columns of a tile that is passed over, where wider ones leave threads without work.
+# Columns of a tile, of 4 bytes, where wider ones leave threads without work.
 SHARED_TILE: Final = 2048
 # Fewer columns than this do not fill the vectors of a tile.
 THIN: Final = 64
@@ -85,15 +85,17 @@ def cpu_sizes(problem: Problem, kind: str, *, has_tiles: bool) -> tuple[str, str
     tiles = math.prod(a.extent for a in others) * math.ceil(inner.extent / TILE)
     run = "tall" if has_tiles and last >= DEEP and inner.extent < TILE else "deep"
     is_split = tiles > 1 or (has_tiles and inner.extent >= 2 * SHARED_TILE)
+    is_even = inner.extent % (2 * TILE) == 0  # each thread of two has as many tiles
     if tiles >= ENOUGH or last < (DEEP if is_split else DEEP_TILE):
-        is_wide = inner.extent >= TILE and (not has_tiles or tiles >= ENOUGH // 2)
-        return run, "wide" if is_wide else "many"
+        if tiles < ENOUGH // 2 and not is_even:
+            return run, "shared"
+        return run, "many" if inner.extent < TILE else "wide"
     if inner.extent < THIN:
         return run, "thin"
     if last * inner.extent < WORTH_PARTS:
-        return run, "many"
-    if has_tiles and inner.extent % (2 * TILE) == 0:
-        return run, "wide"  # each thread of two has as many tiles, and no parts are to be merged
+        return run, "shared"
+    if has_tiles and is_even:
+        return run, "wide"  # no parts are to be merged
     return run, "one" if last < 2 * DEEP else "few"
 
 
@@ -113,9 +115,11 @@ def plain_outputs(problem: Problem, outputs: str, *, is_plain: bool) -> str:
     """
     if outputs == "thin":
         elements = problem.reduced[-1].extent * problem.kept[-1].extent
-        outputs = "many" if elements < WORTH_THIN_PARTS else outputs
+        outputs = "shared" if elements < WORTH_THIN_PARTS else outputs
     size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
-    return "cached" if is_plain and outputs == "many" and size < WORTH_PARTS else outputs
+    return (
+        "cached" if is_plain and outputs in ("many", "shared") and size < WORTH_PARTS else outputs
+    )
 
 
 def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner], fields: int) -> int:

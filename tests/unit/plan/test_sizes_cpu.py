@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from axisfold.plan.canonical import LoopAxis, Problem
-from axisfold.plan.sizes_cpu import DEEP, ENOUGH, SHARED_TILE, TILE, cpu_sizes
+from axisfold.plan.sizes_cpu import DEEP, DEEP_TILE, ENOUGH, SHARED_TILE, TILE, cpu_sizes
 
 
 def columns(rows: int, count: int, *outer: int) -> Problem:
@@ -29,9 +29,10 @@ def columns(rows: int, count: int, *outer: int) -> Problem:
         (columns(2 * DEEP, ENOUGH * TILE), "wide"),
         (columns(2 * DEEP - 1, 2 * SHARED_TILE), "one"),
         (columns(DEEP - 1, 2 * SHARED_TILE - 1), "one"),
-        (columns(DEEP - 1, 2 * SHARED_TILE), "many"),
-        (columns(DEEP - 1, TILE), "many"),
-        (columns(DEEP - 1, (ENOUGH // 2 - 1) * TILE), "many"),
+        (columns(DEEP - 1, 2 * SHARED_TILE), "shared"),
+        (columns(DEEP - 1, TILE), "shared"),
+        (columns(DEEP - 1, 2 * TILE), "wide"),
+        (columns(DEEP - 1, (ENOUGH // 2 - 1) * TILE), "shared"),
         (columns(DEEP - 1, (ENOUGH // 2 - 1) * TILE + 1), "wide"),
         (columns(DEEP - 1, 100, ENOUGH), "many"),
     ],
@@ -42,7 +43,12 @@ def test_passes_have_parts_or_tiles_for_all_threads(problem, outputs):
 
 @pytest.mark.parametrize(
     ("problem", "outputs"),
-    [(columns(DEEP - 1, TILE), "one"), (columns(DEEP - 1, TILE + 1), "wide")],
+    [
+        (columns(DEEP_TILE - 1, TILE), "shared"),
+        (columns(DEEP - 1, TILE), "one"),
+        (columns(DEEP - 1, TILE + 1), "shared"),
+        (columns(2 * DEEP, 2 * TILE), "few"),
+    ],
 )
-def test_tiles_of_plain_columns_stay_as_wide(problem, outputs):
+def test_one_tile_of_plain_columns_has_parts(problem, outputs):
     assert cpu_sizes(problem, "kept", has_tiles=False)[1] == outputs
