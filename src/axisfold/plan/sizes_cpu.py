@@ -117,9 +117,8 @@ def plain_outputs(problem: Problem, outputs: str, *, is_plain: bool) -> str:
         elements = problem.reduced[-1].extent * problem.kept[-1].extent
         outputs = "shared" if elements < WORTH_THIN_PARTS else outputs
     size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
-    return (
-        "cached" if is_plain and outputs in ("many", "shared") and size < WORTH_PARTS else outputs
-    )
+    is_cached = is_plain and size < WORTH_PARTS and outputs in ("many", "shared")
+    return "cached" if is_cached else outputs
 
 
 def cpu_width(problem: Problem, kind: str, steps: Sequence[Inner], fields: int) -> int:

@@ -82,9 +82,11 @@ CASES = [
     ("max", numbers(61, 517, dtype="int8"), 0, "column_in_cache"),
     ("sum", with_nans(17, 70)[:, ::3], 0, "column_in_cache"),
     ("min", with_nans(5, 61, 40), 1, "column_in_cache"),
-    ("sum", numbers(33, 8199), 0, "column"),
-    ("max", with_nans(2, 19, 8200)[:, ::-1], 1, "column"),
-    ("sum", numbers(24, 16_500, dtype="complex64")[:, ::2], 0, "column"),
+    ("sum", numbers(33, 65_539), 0, "column"),
+    ("sum", numbers(300, 9001), 0, "column"),
+    ("sum", numbers(33, 8199), 0, "column_in_cache"),
+    ("max", with_nans(2, 19, 57_350)[:, ::-1], 1, "column"),
+    ("sum", numbers(24, 131_080, dtype="complex64")[:, ::2], 0, "column"),
     ("sum", numbers(10_001, 5), 1, "short_row"),
     ("sum", numbers(8001, 7), 1, "short_row"),
     ("max", with_nans(8001, 6), 1, "short_row"),
@@ -156,7 +158,7 @@ CASES = [
     ("var", outlier_first(17, 2051, 13), 1, "tiled_column"),
     ("sum", np.full((2085, 77), -128, "int8"), 0, "narrow_column"),
     ("sum", numbers(2100, 71), 0, "column_in_cache"),
-    ("min", with_nans(40, 16_390), 0, "column"),
+    ("min", with_nans(40, 57_350), 0, "column"),
     ("sum", numbers(LONG, dtype="int8"), None, "narrow_row"),
     ("sum", np.full(LONG, -128, "int8"), None, "narrow_row"),
     ("sum", np.full(LONG, 255, "uint8"), None, "narrow_row"),
@@ -654,7 +656,7 @@ def test_parts_of_columns_hold_one_tile(plans):
 
 
 @pytest.mark.parametrize(
-    ("shape", "rule"), [((2100, 1201), "column_parts"), ((99, 8203), "column")]
+    ("shape", "rule"), [((2100, 1201), "column_parts"), ((33, 65_539), "column")]
 )
 def test_rows_of_a_tile_are_asked_for_ahead(plans, shape, rule):
     x = numbers(*shape)
