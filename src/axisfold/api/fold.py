@@ -29,11 +29,11 @@ from axisfold.plan.lanes import Inputs, with_lanes
 from axisfold.plan.planner import HOST, Plan, plan
 from axisfold.plan.sizes_cpu import (
     FEW_ROWS,
-    FLAT,
     cpu_loads,
     cpu_sizes,
     cpu_stores,
     cpu_width,
+    is_flat,
     least_columns,
     plain_outputs,
     spread_stores,
@@ -208,7 +208,8 @@ def _on_host(
             written = max(r.dtype.itemsize for r in traced.results)
             vectors = target.vector_bytes if kind == "reduced" else 0
             stores = cpu_stores(problem, read, written, vectors)
-        if stores and sizes[0] in FEW_ROWS and problem.reduced[-1].extent <= FLAT:
+        plain = 0 if traced.tile_passes else target.vector_bytes
+        if stores and sizes[0] in FEW_ROWS and is_flat(problem, plain):
             sizes = (sizes[0], "wide")
     elif traced.holding is not None and kind == "reduced" and sizes[0] == "row":
         stores = spread_stores(problem, max(r.dtype.itemsize for r in traced.results))

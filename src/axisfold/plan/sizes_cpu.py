@@ -31,6 +31,7 @@ SHALLOW: Final = 16
 # The names of such runs: of one row, whose elements are states already, and of more.
 FEW_ROWS: Final = ("single", "shallow")
 # Up to here memory is asked for ahead, where results are large: as many bytes are written as read.
+# By vectors of 64 bytes all shallow ones are: few of their loads fit in a processor's window.
 FLAT: Final = 4
 # With at least this many rows, parts of the rows are worth a fold of their own, and rows of a run
 # may be read that are far apart, since few runs are not whole.
@@ -207,6 +208,11 @@ def _is_far(problem: Problem) -> bool:
     """Return whether inputs are too large for caches."""
     axes = (*problem.kept, *problem.reduced)
     return max(a.extent * max(map(abs, a.strides), default=0) for a in axes) >= HUGE_ROW
+
+
+def is_flat(problem: Problem, vectors: int) -> bool:
+    """Return whether few rows are asked for ahead, by vectors of so many bytes (0: by passes)."""
+    return problem.reduced[-1].extent <= (SHALLOW if vectors >= WIDE_VECTOR else FLAT)
 
 
 def spread_stores(problem: Problem, written: int) -> str:
