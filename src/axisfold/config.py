@@ -31,7 +31,7 @@ class Config:
         counts for calls of a new signature.
     keep_results
         Let later results have the memory of large ones that are gone (``AXISFOLD_KEEP_RESULTS``,
-        on unless it is 0): of NumPy arrays of 32 MiB and more on Linux, up to 1 GiB, which the
+        on unless it is 0): of NumPy arrays of 16 MiB and more on Linux, up to 1 GiB, which the
         system takes back when it needs memory.
     """
 

@@ -142,8 +142,9 @@ CASES = [
 def test_large_results_are_streamed_and_right(plans, name, x, axis, rule):
     function = getattr(af, name)
     found = function(x, axis)
-    (plan,) = plans
+    (plan,), (launch,) = plans, launches.launches.values()
     assert (plan.rule.name, plan.layout.stores) == (rule, "stream")
+    assert launch.direct.align == (64 if rule == "short_row" else 16)
     wide = x.astype("float64") if x.dtype.kind == "f" else x
     wanted = getattr(np, name)(wide, axis=axis)
     np.testing.assert_allclose(found, wanted, rtol=3e-6, atol=3e-6)

@@ -15,6 +15,8 @@ from axisfold.dtypes import DType
 from axisfold.interop.libraries import BY_NAME
 from axisfold.interop.views import HOST, Form, Output, finished
 from axisfold.ir.stmt import STREAMED
+from axisfold.plan.graph import LayoutClass
+from axisfold.plan.traffic import LINE_BYTES
 from axisfold.runtime.entry import Call
 from axisfold.runtime.threads import check_status
 
@@ -94,6 +96,13 @@ class HostLaunch:
         return done
 
 
+def _alignment(layout: LayoutClass) -> int:
+    """Return what divides the address of results: short rows write whole lines at many places."""
+    if not layout.stores:
+        return 1
+    return LINE_BYTES if layout.width and layout.inner_kind == "reduced" else STREAMED
+
+
 def bind_host(
     arrays: Sequence[Layout], planned: Planned, library: str, keepdims: bool = False
 ) -> HostLaunch:
@@ -141,6 +150,6 @@ def bind_host(
             arrays,
             form,
             traced.results[0].dtype if is_direct else None,
-            STREAMED if planned.plan.layout.stores else 1,
+            _alignment(planned.plan.layout),
         ),
     )

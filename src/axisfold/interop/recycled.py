@@ -19,8 +19,9 @@ import numpy as np
 
 from axisfold.config import config
 
-# From here on malloc asks the system for each block, and gives it back.
-LARGE: Final = 32 << 20
+# From here on malloc may ask the system for each block, and give it back; such a block begins in
+# the midst of a line, where whole lines cannot be written past the caches.
+LARGE: Final = 16 << 20
 MOST_KEPT: Final = 1 << 30
 # Memory that a block may have beyond what is asked for.
 MOST_SPARE: Final = 1.25

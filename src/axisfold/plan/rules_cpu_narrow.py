@@ -18,6 +18,7 @@ from axisfold.plan.schedules_cpu import (
     share,
     write_results,
 )
+from axisfold.plan.traffic import LINE_BYTES
 from axisfold.runtime.cpu import WIDE_VECTOR
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -34,8 +35,6 @@ ROW_PLACES: Final = 504
 SHORTEST_STREAMS: Final = 8
 ROW_STREAMS: Final = 4
 STEP: Final = 64
-# Bytes of a line of a cache.
-LINE: Final = 64
 # Rows up to this length are read by lanes that stand for rows, out of vectors of whole rows, if a
 # state has several fields, or a row fills no vector of states and is no multiple of WHOLE elements.
 STRIDED: Final = 8
@@ -152,7 +151,7 @@ def _places_and_rows(graph: Graph, few: int, target: Target) -> tuple[int, int]:
     few of those that are not whole, and writes them to memory as they are.
     """
     assert graph.layout is not None  # noqa: S101  (the composer says it)
-    length, line = graph.layout.width, LINE // max(r.dtype.itemsize for r in graph.results)
+    length, line = graph.layout.width, LINE_BYTES // max(r.dtype.itemsize for r in graph.results)
     many = max(STEP // length // few, 1) * few
     if length > (STRIDED if target.vector_bytes >= WIDE_VECTOR else WHOLE):
         return ROW_STREAMS, many
