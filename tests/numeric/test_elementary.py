@@ -4,6 +4,7 @@
 ``-m slow`` computes all float32 there are, and a hundred thousand float64 of each function.
 """
 
+import ctypes
 import platform
 import re
 import subprocess
@@ -178,3 +179,20 @@ def test_no_library_is_called(name, lanes):
 def test_the_coefficients_are_what_is_computed():
     tool = ROOT / "tools" / "coefficients.py"
     assert subprocess.run([sys.executable, tool, "--check"], check=False).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not IS_X86, reason="asks glibc for x86's flags")
+@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("name", ["exp_nonpositive", "exp_rounded"])
+def test_what_is_rounded_to_zero_does_not_underflow(name, dtype):
+    """Each product that underflows takes a processor more than a hundred cycles."""
+    libm, underflow = ctypes.CDLL("libm.so.6"), 0x10
+    function = compiled(name, dtype)
+    below = {FLOAT32: -104.0, FLOAT64: -745.25}[dtype]
+    x = np.array([below, 10 * below, -1e30, -np.inf], dtype.stored)
+    assert not function(x).any()
+    libm.feclearexcept(underflow)
+    function(x)
+    assert libm.fetestexcept(underflow) == 0
+    function(np.array([below + 5.0], dtype.stored))  # subnormal
+    assert libm.fetestexcept(underflow) == underflow

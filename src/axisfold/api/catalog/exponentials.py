@@ -24,7 +24,6 @@ _MOST = 256.0
 # Positive float32 that are summed as they are: where a logarithm follows, and where a quotient
 # shows what the sum is off by.
 _TERMS, _FEW = 16, 2
-_LOG2_E = math.log2(math.e)
 
 
 def _scale(a: Any, m: Any) -> Any:
@@ -58,8 +57,6 @@ def _narrow(x: Any) -> Any:
 
 def _plain(x: Any, origin: Any) -> Any:
     """``exp(x - origin)``, up to the rounding of the difference."""
-    if x.dtype.is_half:
-        return te.exp2((_narrow(x) - origin) * _LOG2_E)
     difference = _narrow(x) - origin
     is_single = difference.dtype == FLOAT32
     return te.exp_rounded(difference) if is_single else te.exp_nonpositive(difference)

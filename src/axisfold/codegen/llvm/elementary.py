@@ -82,19 +82,21 @@ def _reduced(f: Lanes, x: str, shifted: str) -> tuple[str, str, str, str]:
 
 
 def _exp_nonpositive(f: Lanes, x: str) -> str:
-    """e**x = 2**lift · 2**n · (2**-lift + 2**-lift (r + r² P(r))), with n and r of :func:`_exp`.
+    """e**x = 2**(n + lift) · (2**-lift + 2**-lift (r + r² P(r))), with n and r of :func:`_exp`.
 
     For x <= 0, and so n <= 0, n + lift is the exponent of a normal number, and the one product with
-    it rounds subnormal results.  r and the inner sum are rounded, each by 1/4 of the last place
-    where e**r < 1, and the outer sum by 1/2: that leaves the polynomial next to nothing.
+    it rounds subnormal results.  Where these would be 0 the power is, too: processors take more
+    than a hundred cycles for a product that is rounded to 0.  r and the inner sum are rounded, each
+    by 1/4 of the last place where e**r < 1, and the outer sum by 1/2: that leaves the polynomial
+    next to nothing.
     """
     c = _COEFFICIENTS[f.dtype.bits]
-    x = f.clamped(x, _REACH[f.dtype.bits][0])
+    x = f.clamped(x, _zero_at(f))
     shifted, n = _lifted(f, x)
     r = _remainder(f, n, f.muladd(n, f.const(-c.ln2[0]), x))
     square = f.mul(r, r)
     part = f.muladd(f.by_pairs(r, square, c.exp), square, r)
-    unit = f.const(2.0 ** -_LIFT[f.dtype.bits])
+    unit = f.const(2.0**-f.mantissa_bits)
     return f.mul(f.muladd(part, unit, unit), _power_of(f, shifted))
 
 
@@ -106,7 +108,7 @@ def _exp_rounded(f: Lanes, x: str) -> str:
     than pairs, which take an operation more.
     """
     c = _COEFFICIENTS[f.dtype.bits]
-    x = f.clamped(x, _REACH[f.dtype.bits][0])
+    x = f.clamped(x, _zero_at(f))
     shifted, n = _lifted(f, x)
     r = f.muladd(n, f.const(-c.ln2_rounded), x)
     return _raised(f, shifted, r)
@@ -119,19 +121,25 @@ def _exp_difference(f: Lanes, x: str, a: str) -> str:
     small that what it loses is 1/8 of the last place.
     """
     c = _COEFFICIENTS[f.dtype.bits]
-    least = f.add(a, f.const(_REACH[f.dtype.bits][0]))
+    least = f.add(a, f.const(_zero_at(f)))
     x = f.w.select(f.w.compare("olt", f.dtype, x, least), f.dtype, least, x)
     shifted, n = _lifted(f, f.sub(x, a))
     high = f.sub(x, f.muladd(n, f.const(c.ln2[0]), a))
     return _raised(f, shifted, _remainder(f, n, high))
 
 
-_LIFT: Final = {32: 64, 64: 512}
+def _zero_at(f: Lanes) -> float:
+    """Return an x of few digits where the exponent field of 2**(n + lift) is 0, as the power is."""
+    return -round(4 * (f.bias + f.mantissa_bits) * math.log(2.0)) / 4
 
 
 def _lifted(f: Lanes, x: str) -> tuple[str, str]:
-    """Return n for x = n · ln 2 + r, in front of it as the exponent of 2**(n + lift)."""
-    shifter = f.const(f.shifter + f.bias + _LIFT[f.dtype.bits])
+    """Return n for x = n · ln 2 + r, in front of it as the exponent of 2**(n + lift).
+
+    The lift is as many as a mantissa has bits, so that the power is 0 from half of the smallest
+    subnormal number on.
+    """
+    shifter = f.const(f.shifter + f.bias + f.mantissa_bits)
     shifted = f.muladd(x, f.const(_COEFFICIENTS[f.dtype.bits].per_ln2), shifter)
     return shifted, f.sub(shifted, shifter)
 
@@ -143,9 +151,8 @@ def _remainder(f: Lanes, n: str, high: str) -> str:
 
 def _raised(f: Lanes, shifted: str, r: str) -> str:
     """Append e**(n · ln 2 + r) by the fewest operations, which are Horner's."""
-    unit = 2.0 ** -_LIFT[f.dtype.bits]
     terms = (1.0, 1.0, *_COEFFICIENTS[f.dtype.bits].short_exp)
-    return f.mul(f.horner(r, [k * unit for k in terms]), _power_of(f, shifted))
+    return f.mul(f.horner(r, [2.0**-f.mantissa_bits * k for k in terms]), _power_of(f, shifted))
 
 
 def _power_of(f: Lanes, shifted: str) -> str:
