@@ -22,6 +22,7 @@ _UNSIGNED_DIVISION: Final = {
 # Functions of the maths library that are not called as in the IR.
 _MATHS: Final = {
     "abs": "fabs", "round": "rint", "power": "pow", "exp_nonpositive": "exp", "exp_rounded": "exp",
+    "exp_short": "exp",
 }  # fmt: skip
 
 

@@ -44,6 +44,7 @@ _ROWS: Final = (
     Intrinsic("exp", 1, "same", "floats", "e**x"),
     Intrinsic("exp_nonpositive", 1, "same", "floats", "e**x for x <= 0, else any number"),
     Intrinsic("exp_rounded", 1, "same", "floats", "e**x for x <= 0 that was rounded before"),
+    Intrinsic("exp_short", 1, "same", "floats", "e**x for x <= 0 of elements of 16 bits"),
     Intrinsic("exp_difference", 2, "same", "floats", "e**(x - a) for x <= a + 1 and a few whole a"),
     Intrinsic("exp2", 1, "same", "floats", "2**x"),
     Intrinsic("expm1", 1, "same", "floats", "e**x - 1 without cancellation"),

@@ -259,8 +259,8 @@ _EXACT: Final[dict[str, Callable[..., Array]]] = {
     "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "likely": np.asarray,
 }  # fmt: skip
 _ROUNDED: Final[dict[str, Callable[..., Array]]] = {
-    "exp": np.exp, "exp_nonpositive": np.exp, "exp_rounded": np.exp, "exp2": np.exp2,
-    "expm1": np.expm1,
+    "exp": np.exp, "exp_nonpositive": np.exp, "exp_rounded": np.exp, "exp_short": np.exp,
+    "exp2": np.exp2, "expm1": np.expm1,
     "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "erf": _erf, "power": np.power,
     "exp_difference": _exp_difference,

@@ -47,6 +47,9 @@ exp_nonpositive = _unary("exp_nonpositive", "e**x of x <= 0, in fewer steps; els
 exp_rounded = _unary(
     "exp_rounded", "e**x of x <= 0 that was rounded before: off by |x| units more, in fewer steps"
 )
+exp_short = _unary(
+    "exp_short", "e**x of x <= 0 of 16-bit elements: off by |x| units more, in the fewest steps"
+)
 exp2 = _unary("exp2", "2**x")
 expm1 = _unary("expm1", "e**x - 1 without cancellation")
 log = _unary("log", "Natural logarithm")

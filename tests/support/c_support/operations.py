@@ -34,7 +34,7 @@ LIBRARY = {
 }  # fmt: skip
 
 # What is no function, or says nothing of some edges.
-UNTOLD = ("likely", "exp_nonpositive", "exp_rounded", "exp_difference")
+UNTOLD = ("likely", "exp_nonpositive", "exp_rounded", "exp_short", "exp_difference")
 
 
 def edges(dtype):

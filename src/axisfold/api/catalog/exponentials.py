@@ -58,6 +58,8 @@ def _narrow(x: Any) -> Any:
 def _plain(x: Any, origin: Any) -> Any:
     """``exp(x - origin)``, up to the rounding of the difference."""
     difference = _narrow(x) - origin
+    if x.dtype.is_half:
+        return te.exp_short(difference)
     is_single = difference.dtype == FLOAT32
     return te.exp_rounded(difference) if is_single else te.exp_nonpositive(difference)
 

@@ -145,6 +145,7 @@ _DERIVATIVES: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "exp": lambda x, y: y,
     "exp_nonpositive": lambda x, y: y,
     "exp_rounded": lambda x, y: y,
+    "exp_short": lambda x, y: y,
     "exp2": lambda x, y: y * math.log(2),
     "expm1": lambda x, y: y + 1.0,
     "log": lambda x, y: 1.0 / x,
@@ -212,9 +213,9 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 _NAMES: Final = {"min": "minimum", "max": "maximum"}
 _SAME_NAME: Final = frozenset(
-    {"exp", "exp_nonpositive", "exp_rounded", "exp2", "expm1", "log", "log2", "log10", "log1p",
-     "sqrt", "sin", "cos", "tan", "tanh", "abs", "floor", "ceil", "trunc", "round", "isnan",
-     "isinf", "isfinite", "copysign", "fmod"}
+    {"exp", "exp_nonpositive", "exp_rounded", "exp_short", "exp2", "expm1", "log", "log2",
+     "log10", "log1p", "sqrt", "sin", "cos", "tan", "tanh", "abs", "floor", "ceil", "trunc",
+     "round", "isnan", "isinf", "isfinite", "copysign", "fmod"}
 )  # fmt: skip
 
 

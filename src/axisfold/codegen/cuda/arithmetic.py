@@ -14,6 +14,8 @@ from axisfold.dtypes import BOOL, INT32, INT64
 from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Node
 from axisfold.ir.walk import post_order
 
+_LOG2_E: Final = float.fromhex("0x1.715476p+0")  # log2(e) as a float32
+
 # Of truth values, without a branch.
 _BOTH: Final = {"and": "&", "or": "|"}
 
@@ -119,8 +121,11 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
     if name == "mulhi":
         sign = "" if dtype.kind == "int" else "u"
         return call(f"__{sign}mul{'64' if dtype.bits == 64 else ''}hi", *args)
-    if name in ("exp_nonpositive", "exp_rounded") and dtype.bits == 64:
+    if name in ("exp_nonpositive", "exp_rounded", "exp_short") and dtype.bits == 64:
         return helpers.named("exp_nonpositive_f64", *args)
+    if name == "exp_short":  # two thirds of the steps of expf
+        power = infix("*", args[0], constant(_LOG2_E, computed(dtype)))
+        return rounded(helpers, dtype, call("exp2f", power))
     if name == "exp_difference":
         return rounded(helpers, dtype, helpers.call(name, computed(dtype), *args))
     if name == "abs" and not dtype.is_float:

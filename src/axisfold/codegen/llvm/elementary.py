@@ -329,6 +329,6 @@ def _log10(f: Lanes, x: str) -> str:
 
 ELEMENTARY: Final[dict[str, Callable[..., str]]] = {
     "exp": _exp, "exp_nonpositive": _exp_nonpositive, "exp_difference": _exp_difference,
-    "exp_rounded": _exp_rounded, "exp2": _exp2, "expm1": _expm1, "tanh": _tanh, "log": _log,
-    "log2": _log2, "log10": _log10, "log1p": _log1p,
+    "exp_rounded": _exp_rounded, "exp_short": _exp_rounded, "exp2": _exp2, "expm1": _expm1,
+    "tanh": _tanh, "log": _log, "log2": _log2, "log10": _log10, "log1p": _log1p,
 }  # fmt: skip
