@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from axisfold.ir import build
 from axisfold.ir.expr import Binary, Const, Expr, Node, Var, separated
 from axisfold.ir.walk import substitute_all, uses
 
@@ -60,8 +59,7 @@ class Combiner(Node):
         that nothing is done for the first element of each partial state.
         """
         identity = tuple(
-            build.const(-0.0, e.dtype) if self._is_sum(n) else e
-            for n, e in enumerate(self.identity)
+            Const(-0.0, e.dtype) if self._is_sum(n) else e for n, e in enumerate(self.identity)
         )
         return replace(self, identity=identity) if identity != self.identity else self
 

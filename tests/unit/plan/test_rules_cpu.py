@@ -19,10 +19,11 @@ from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
 from axisfold.plan.explain import layout_text
 from axisfold.plan.rules_cpu_columns import CACHED_VECTORS, TILE_AHEAD
-from axisfold.plan.rules_cpu_narrow import HALVED, LINE, ROW_PLACES, ROW_STREAMS, ROWS_AHEAD
+from axisfold.plan.rules_cpu_narrow import HALVED, ROW_PLACES, ROW_STREAMS, ROWS_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
 from axisfold.plan.schedules_cpu import FEW_LANES, STREAMS
 from axisfold.plan.script import schedule_source
+from axisfold.plan.traffic import LINE_BYTES
 from axisfold.plan.writing import loops as lowered
 from axisfold.runtime.cpu import WIDE_VECTOR, host_vector_bytes
 
@@ -449,7 +450,7 @@ def test_places_that_are_written_past_the_caches_get_whole_lines(plans, monkeypa
     found = axisfold.sum(x, axis=1)
     (plan,) = plans
     assert (plan.rule.name, plan.layout.stores) == ("short_row", "stream")
-    rows = LINE // found.itemsize
+    rows = LINE_BYTES // found.itemsize
     assert f".split(s[result].op.axis[0], factor={rows})" in schedule_source(plan)
     np.testing.assert_allclose(found, x.astype("float64").sum(1), 1e-6, 1e-4)
 
