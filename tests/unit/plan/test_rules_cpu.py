@@ -745,3 +745,21 @@ def test_sums_of_wrapped_elements_are_of_what_was_wrapped(given, cast):
         tile=lambda t: {"s": t.sum(lambda e: lift(e)["s"])},
     )  # fmt: skip
     assert axisfold.fold(x, reducer) == x.astype(cast).astype("int64").sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "columns", "tile"),
+    [
+        ("sum", "float32", 9001, 2048),
+        ("argmax", "float32", 9001, 2048),
+        ("argmax", "float16", 9001, 4096),
+        ("count_nonzero", "int8", 9001, 8192),
+        ("argmax", "float32", 16_384, 8192),  # each of two threads has a tile
+    ],
+)
+def test_tiles_are_narrow_where_threads_share_them(plans, name, dtype, columns, tile):
+    x = numbers(300, columns).astype(dtype)
+    found = getattr(axisfold, name)(x, axis=0)
+    (plan,) = plans
+    assert f"axis[0], factor={tile})" in schedule_source(plan)
+    np.testing.assert_allclose(found, getattr(np, name)(x.astype("f8"), axis=0), rtol=0, atol=1e-3)
