@@ -12,6 +12,7 @@ import axisfold
 from axisfold.api import launches
 from axisfold.config import config
 from axisfold.interop import recycled
+from axisfold.plan import sizes_cpu
 
 ROWS = 1 << 19  # results of 2 MiB, a huge page
 
@@ -138,3 +139,7 @@ def test_a_process_ends_with_results_that_are_alive():
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("False 524288.0\n", "")
+
+
+def test_results_that_are_written_past_the_caches_begin_a_line():
+    assert recycled.LARGE <= sizes_cpu.LARGE_RESULTS

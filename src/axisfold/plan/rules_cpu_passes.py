@@ -33,9 +33,7 @@ from axisfold.tensor.trace import Traced
 # rows, a power of two apart, are in each other's way in a cache: 12 ways come with wide vectors.
 PASS_STREAMS, WIDE_PASS_STREAMS = 4, 8
 PASS_AHEAD: Final = 512
-# Columns of a tile that passes go over row by row: the wider, the seldomer reading starts anew.
-PASS_COLUMNS: Final = TILE
-# The same where rows are passed over in registers.
+# Columns of a tile whose rows are passed over in registers, where threads have enough of them.
 WIDE_COLUMNS: Final = 4096
 # Parts of the rows, where there are too few tiles for all threads.
 PASS_PARTS: Final = 4
@@ -64,7 +62,7 @@ def tiled_column_parts(
     target: Target,
     *,
     parts: int = PASS_PARTS,
-    pass_columns: int = PASS_COLUMNS,
+    pass_columns: int = TILE,
 ) -> None:
     """One tile of columns after the other: threads share parts of its runs, which are then folded.
 

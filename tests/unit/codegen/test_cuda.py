@@ -14,7 +14,7 @@ from axisfold.codegen.cuda.spelling import TYPEDEFS
 from axisfold.codegen.text import Code
 from axisfold.dtypes import INT32, INT64, SUPPORTED
 from axisfold.ir import build
-from axisfold.ir.expr import Broadcast, Cast, Compare, Load, Ramp, Var
+from axisfold.ir.expr import Broadcast, Call, Cast, Compare, Load, Ramp, Var
 from axisfold.ir.stmt import Barrier, For, If, Kernel, Let, Seq, Shuffle, Store
 from axisfold.ir.verify import verify
 from axisfold.target import Target
@@ -395,3 +395,15 @@ def test_lanes_that_read_their_own_places_share_a_loop(other, loops):
     body = programs.within([S, T], *fill, programs.put(T, programs.get(A, 0), 4), update, *out)
     text = compiled(Kernel("k", (A, B), (B,), programs.launch("k", body, 32, block_x=(t, 32))))
     assert (text.count("for (") == 1) == (loops == 1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [("float16", "exp2f"), ("float32", "exp2f"), ("float64", "exp_nonpositive_f64")],
+)
+def test_exponentials_of_short_elements_take_few_steps(dtype, name):
+    x, y = programs.array("x", dtype, 32), programs.array("y", dtype, 32)
+    power = Call("exp_short", (programs.get(x),), SUPPORTED[dtype])
+    text = compiled(one_thread([x, y], [y], programs.put(y, power)))
+    assert f"{name}(" in text
+    assert "expf(" not in text

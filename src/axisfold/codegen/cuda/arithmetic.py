@@ -123,7 +123,7 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
         return call(f"__{sign}mul{'64' if dtype.bits == 64 else ''}hi", *args)
     if name in ("exp_nonpositive", "exp_rounded", "exp_short") and dtype.bits == 64:
         return helpers.named("exp_nonpositive_f64", *args)
-    if name == "exp_short":  # two thirds of the steps of expf
+    if name == "exp_short":  # in fewer steps than expf
         power = infix("*", args[0], constant(_LOG2_E, computed(dtype)))
         return rounded(helpers, dtype, call("exp2f", power))
     if name == "exp_difference":
