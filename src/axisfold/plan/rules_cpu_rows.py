@@ -20,7 +20,7 @@ from axisfold.plan.schedules_cpu import (
     share,
     streams_of,
 )
-from axisfold.plan.sizes_cpu import ROW_STREAMS
+from axisfold.plan.sizes_cpu import LONG, ROW_STREAMS
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
@@ -295,23 +295,26 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
     run = state.op.reduce_axis[-1]
     passes = list(zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True))
     often = [p for p in traced.tile_passes if not p.is_seldom]
-    is_huge = graph.layout is not None and graph.layout.run == "huge"
+    length = "row" if graph.layout is None else graph.layout.run
     for tensors, part, tile_pass in reversed(passes):
         s[tensors[0]].compute_at(state, run)
         width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
         if calls(tile_pass) or tile_pass.is_seldom:
             many = 1  # the processor has several in flight, and registers hold their constants
-        is_long = part is None and len(often) == 1
-        most = long_streams(target) if is_huge else many
-        places = min(streams_of(graph), many, most) if is_long else 1
+        is_alone = part is None and len(often) == 1
+        most = long_streams(target) if length == "huge" else many
+        places = min(streams_of(graph), many, most) if is_alone else 1
         # What the first of several passes over the next run reads.
         is_last = len(often) > 1 and tile_pass is often[-1]
-        is_far = is_long and len(tile_pass.combiner.lhs) > 1
+        is_far = is_alone and len(tile_pass.combiner.lhs) > 1
         ahead = _run_bytes(graph) if is_last else _ahead(graph) if is_far else 0
         if part is not None and part.dtype.is_float and len(passes) > 1:
             short_sums(s, tensors, s[part], state, run, target, ahead)
             continue
-        fold_by_lanes(s, tensors, state, run, width, many, streams=places, ahead=ahead)
+        is_long = length in LONG
+        fold_by_lanes(
+            s, tensors, state, run, width, many, streams=places, ahead=ahead, is_long=is_long
+        )
         if part is not None:
             _narrow(s[part], state, run, target, _ahead(graph))
     for head in graph.tile_heads:

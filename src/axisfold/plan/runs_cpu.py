@@ -8,6 +8,7 @@ from typing import Final
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES
 from axisfold.plan.schedules_cpu import STREAMS
+from axisfold.plan.sizes_cpu import LONG
 from axisfold.tensor.trace import Traced
 
 # Elements of a run that several passes read from the first-level cache.
@@ -25,7 +26,7 @@ PART_ROWS, DEEP_PART_ROWS = 128, 256
 
 def is_long(layout: LayoutClass) -> bool:
     """Return whether rows are so long that threads share the elements of one."""
-    return layout.run in ("long", "huge")
+    return layout.run in LONG
 
 
 def ends_early(traced: Traced) -> bool:

@@ -110,11 +110,13 @@ def fold_by_lanes(
     streams: int = 1,
     row: int | None = None,
     ahead: int = 0,
+    is_long: bool = False,
 ) -> None:
     """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
 
     The partial states are factored out twice, lanes first: vectors are then folded lane by lane,
-    in a loop where merging takes much text; the lanes of the last one by one, or by halves.
+    and the lanes of the last one by one, or a few at a time; in loops where merging takes much
+    text.
 
     Parameters
     ----------
@@ -132,6 +134,8 @@ def fold_by_lanes(
         Which data axis numbers results that are computed side by side, if there are several.
     ahead
         How many bytes ahead inputs are asked for, or 0.
+    is_long
+        Whether the axis is so long that the time of merging lanes does not count, but its text.
     """
     stage = s[first(tensors)]
     axis, beside = stage.op.reduce_axis[-1], max(many // streams, 1)
@@ -150,7 +154,7 @@ def fold_by_lanes(
         place = -2 if streams > 1 and beside == 1 else -1
         vector = s[first(by_lane)].op.reduce_axis[place]
         made.append(s.rfactor(by_lane, vector, factor_axis=-2))
-    halves = _halves(s, tensors, width)
+    quarter = None if is_long else _few_lanes(s, tensors, width)
     at = share(parent, parent.op.axis) if at is None else at  # rfactor gives a stage new axes
     for partial in made:
         inner = s[first(partial)]
@@ -174,13 +178,9 @@ def fold_by_lanes(
         inner.vectorize(axes[-1])
         if row is not None:
             repeat_last(inner, row)
-    _fold_halves([s[first(h)] for h in halves], parent, at, row)
-    final = s[first(tensors)]
-    final.unroll(final.op.reduce_axis[0])
-    if row is not None:
-        final.reorder(final.op.reduce_axis[0], final.op.axis[row])
-        final.vectorize(final.op.axis[row])
-        repeat_last(final, row)
+    if quarter is not None:
+        _fold_few(s[first(quarter)], parent, at, row)
+    _fold_last(s[first(tensors)], row, in_loop=_has_fields(tensors))
 
 
 def _unroll(stage: Stage, axes: Sequence[Axis]) -> None:
@@ -192,31 +192,39 @@ def _has_fields(tensors: Any) -> bool:
     return isinstance(tensors, tuple) and len(tensors) > 1
 
 
-def _halves(s: Schedule, tensors: Any, width: int) -> list[Any]:
-    """Return partial states by which one half of a vector's lanes goes into the other.
+def _few_lanes(s: Schedule, tensors: Any, width: int) -> Any:
+    """Return partial states of a few lanes, into which the others go; None: there are no more.
 
     States of several fields take many operations to merge: one lane after the other they would be
-    a long chain, and most of the program.
+    a long chain.
     """
-    found: list[Any] = []
-    while _has_fields(tensors) and width > FEW_LANES:
-        width //= 2
-        stage = s[first(tensors)]
-        _, lane = stage.split(stage.op.reduce_axis[0], nparts=2)
-        found.append(s.rfactor(tensors, lane, factor_axis=-1))
-    return found
+    if not _has_fields(tensors) or width <= FEW_LANES:
+        return None
+    stage = s[first(tensors)]
+    _, lane = stage.split(stage.op.reduce_axis[0], factor=FEW_LANES)
+    return s.rfactor(tensors, lane, factor_axis=-1)
 
 
-def _fold_halves(halves: Sequence[Stage], parent: Stage, at: Axis, row: int | None) -> None:
-    for stage in halves:
-        stage.compute_at(parent, at)
-        axes = [*stage.op.reduce_axis, stage.op.axis[-1]]
-        if row is not None:
-            axes.insert(0, stage.op.axis[row])
-            repeat_last(stage, row)
-        stage.reorder(*axes)
-        _unroll(stage, axes[:-1])
-        stage.vectorize(axes[-1])
+def _fold_few(stage: Stage, parent: Stage, at: Axis, row: int | None) -> None:
+    stage.compute_at(parent, at)
+    axes = [*stage.op.reduce_axis, stage.op.axis[-1]]
+    if row is not None:
+        axes.insert(0, stage.op.axis[row])
+        stage.unroll(axes[0])
+        repeat_last(stage, row)
+    stage.reorder(*axes)
+    stage.vectorize(axes[-1])
+
+
+def _fold_last(stage: Stage, row: int | None, *, in_loop: bool) -> None:
+    if row is None:
+        if not in_loop:
+            stage.unroll(stage.op.reduce_axis[0])
+        return
+    stage.unroll(stage.op.reduce_axis[0])  # lanes of several rows that are side by side
+    stage.reorder(stage.op.reduce_axis[0], stage.op.axis[row])
+    stage.vectorize(stage.op.axis[row])
+    repeat_last(stage, row)
 
 
 def repeat_last(stage: Stage, row: int) -> None:

@@ -16,6 +16,8 @@ from axisfold.runtime.cpu import WIDE_VECTOR
 LONG_ROW: Final = 1 << 18
 # The same from so many bytes on: larger chunks, of which the last one may be read slowly.
 HUGE_ROW: Final = 1 << 25
+# The names of such runs.
+LONG: Final = ("long", "huge")
 # Places of memory that rows are read at, where there are at least so many of them, and how far
 # these places are apart: much farther, and they are in each other's way in caches and in memory.
 ROW_STREAMS: Final = 8

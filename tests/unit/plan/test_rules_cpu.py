@@ -699,16 +699,30 @@ def test_rows_of_a_tile_are_a_vector_each(plans, name, size):
 
 @pytest.mark.parametrize("rows", [None, 5])
 @pytest.mark.parametrize("length", [3, 40, 999, 5001])
-def test_lanes_of_places_are_folded_by_halves(plans, rows, length):
+def test_lanes_of_places_are_folded_into_a_few(plans, rows, length):
     shape, axis = ((length,), None) if rows is None else ((rows, length), 1)
-    lanes = max(host_vector_bytes() // 4, FEW_LANES)
     for x in (ties(*shape), with_nans(*shape), np.full(shape, -np.inf, "float32")):
         for name in ("argmax", "argmin"):
             found = getattr(axisfold, name)(x, axis=axis)
             np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis))
     for plan in plans:
-        halves = math.log2(lanes // FEW_LANES)
-        assert schedule_source(plan).count("nparts=2)") == halves
+        assert _splits_into_few(plan) == (host_vector_bytes() // 4 > FEW_LANES)
+
+
+def test_lanes_of_places_in_long_rows_are_folded_one_by_one_in_a_loop(plans):
+    x = ties(sizes_cpu.LONG_ROW)
+    assert axisfold.argmax(x) == x.argmax()
+    (plan,) = plans
+    merged = [
+        build.as_int(n.extent)
+        for n in post_order(plan.compiled.device.body)
+        if isinstance(n, For) and n.var.name.endswith("inner.v")
+    ]
+    assert merged == [host_vector_bytes() // 4]
+
+
+def _splits_into_few(plan):
+    return f"reduce_axis[0], factor={FEW_LANES})" in schedule_source(plan)
 
 
 @pytest.mark.parametrize(("name", "is_loop"), [("argmax", True), ("var", True), ("max", False)])
