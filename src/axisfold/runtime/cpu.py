@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from axisfold.errors import CompileError
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 WIDE_VECTOR: Final = 64
 """Bytes of the registers of AVX-512, of which there are twice as many as of others."""
 
-_FORMAT: Final = "1"
+_FORMAT: Final = "2"
+_HALVES: Final = Path(__file__).with_name("halves.ll")
 
 Effort = Literal["none", "brief", "full"]
 
@@ -200,6 +202,8 @@ def _module(text: str, name: str, machine: Any, *, effort: Effort) -> Any:
         text = text.replace("noinline nounwind", "alwaysinline nounwind")
     try:
         module = binding.parse_assembly(text)
+        if "half" in text and _lacks_halves(machine):
+            module.link_in(binding.parse_assembly(_HALVES.read_text(encoding="utf-8")))
         module.verify()
     except RuntimeError as error:
         raise CompileError(
@@ -213,6 +217,12 @@ def _module(text: str, name: str, machine: Any, *, effort: Effort) -> Any:
     elif effort == "brief":
         _optimize_briefly(machine, module)
     return module
+
+
+def _lacks_halves(machine: Any) -> bool:
+    """Return whether LLVM calls functions where halves are converted."""
+    is_x86 = str(machine.triple).startswith(("x86_64", "i386", "i686"))
+    return is_x86 and "+f16c" not in _host()[1].split(",")
 
 
 def _optimize(machine: Any, module: Any) -> None:
