@@ -62,3 +62,18 @@ def plans(monkeypatch):
     )
     launches.forget()
     return used
+
+
+@pytest.fixture
+def vectors(monkeypatch):
+    """Let calls be planned for vectors of so many bytes, which LLVM makes of what there is."""
+    from axisfold.api import launches
+    from axisfold.plan import planner
+
+    def use(count):
+        monkeypatch.setattr(planner, "_plans", {})
+        monkeypatch.setattr(planner, "host_vector_bytes", lambda: count)
+        launches.forget()
+
+    yield use
+    launches.forget()

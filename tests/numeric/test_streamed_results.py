@@ -9,7 +9,7 @@ from axisfold import te
 from axisfold.api import launches
 from axisfold.build import build, lower
 from axisfold.plan import planner, sizes_cpu
-from axisfold.runtime.cpu import WIDE_VECTOR, host_vector_bytes
+from axisfold.runtime.cpu import WIDE_VECTOR
 
 NAN = np.nan
 
@@ -160,13 +160,14 @@ def test_large_results_are_streamed_and_right(plans, name, x, axis, rule):
         assert not memory[start + size * step :].any()
 
 
+@pytest.mark.parametrize("width", [16, 32, 64])
 @pytest.mark.parametrize("rows", [1, 4, 5, 16])
-def test_few_rows_are_asked_for_ahead(plans, rows):
+def test_few_rows_are_asked_for_ahead(plans, vectors, rows, width):
+    vectors(width)
     x = normal(rows, 4099)
     np.testing.assert_allclose(af.sum(x, 0), x.sum(0, dtype="f8"), rtol=3e-6, atol=3e-6)
     text = plans[0].compiled.source()
-    is_wide = host_vector_bytes() >= WIDE_VECTOR
-    assert ("call void @llvm.prefetch" in text) == (rows < 5 or is_wide)
+    assert ("call void @llvm.prefetch" in text) == (rows < 5 or width >= WIDE_VECTOR)
     found = af.argmax(x, 0)  # wide tiles of passes are for the fewest rows alone
     np.testing.assert_array_equal(found, x.argmax(0))
     assert (plans[1].layout.outputs == "wide") == (rows < 5)

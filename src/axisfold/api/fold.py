@@ -26,7 +26,7 @@ from axisfold.ir.stmt import Kernel
 from axisfold.plan.canonical import Inner, Problem, canonicalize
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.lanes import Inputs, with_lanes
-from axisfold.plan.planner import HOST, Plan, plan
+from axisfold.plan.planner import HOST, Plan, plan, with_vectors
 from axisfold.plan.sizes_cpu import (
     FEW_ROWS,
     cpu_loads,
@@ -174,7 +174,8 @@ def plan_fold(
         problem = with_lanes(problem, kind, gpu.axis_lanes)
         layout = LayoutClass(len(problem.kept), len(problem.reduced), kind, steps, gpu=gpu)
     else:
-        problem, rest, layout = _on_host(problem, kind, steps, itemsizes, traced, target)
+        vectors = with_vectors(target).vector_bytes
+        problem, rest, layout = _on_host(problem, kind, steps, itemsizes, traced, vectors)
     if traced.is_spread:
         reduced = frozenset()
         kept = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
@@ -190,7 +191,7 @@ def _on_host(
     steps: tuple[Inner, ...],
     read: Sequence[int],
     traced: Traced,
-    target: Target,
+    vectors: int,
 ) -> tuple[Problem, Problem | None, LayoutClass]:
     """Return a problem as this machine computes it, what it leaves, and its layout class."""
     sizes = cpu_sizes(problem, kind, has_tiles=bool(traced.tile_passes))
@@ -206,9 +207,8 @@ def _on_host(
             (problem, rest), sizes = streams, (sizes[0], stream_outputs(problem))
         if sizes[0] in FEW_ROWS or (width and kind == "reduced"):
             written = max(r.dtype.itemsize for r in traced.results)
-            vectors = target.vector_bytes if kind == "reduced" else 0
-            stores = cpu_stores(problem, read, written, vectors)
-        plain = 0 if traced.tile_passes else target.vector_bytes
+            stores = cpu_stores(problem, read, written, vectors if kind == "reduced" else 0)
+        plain = 0 if traced.tile_passes else vectors
         if stores and sizes[0] in FEW_ROWS and is_flat(problem, plain):
             sizes = (sizes[0], "wide")
     elif traced.holding is not None and kind == "reduced" and sizes[0] == "row":

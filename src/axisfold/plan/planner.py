@@ -242,14 +242,18 @@ def make_plan(
     traced: Traced, layout: LayoutClass, target: Target = HOST, rule: Rule | None = None
 ) -> Plan:
     """Write te and schedule by a rule, by default the target's first one that applies."""
-    if target == HOST:
-        target = replace(target, vector_bytes=host_vector_bytes())
+    target = with_vectors(target)
     fold = traced_key(traced)
     if rule is None:
         rules = rules_of(target, is_spread=traced.is_spread)
         rule = next(r for r in rules if r.applies(layout, traced))
         rule = tuned_rule(rule, fold, layout, target)
     return Plan(traced, layout, rule, target, fold)
+
+
+def with_vectors(target: Target) -> Target:
+    """Return a target with the vectors that this machine has, if it stands for that."""
+    return replace(target, vector_bytes=host_vector_bytes()) if target == HOST else target
 
 
 def rules_of(target: Target, *, is_spread: bool = False) -> tuple[Rule, ...]:

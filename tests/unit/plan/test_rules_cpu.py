@@ -466,14 +466,17 @@ def test_few_places_are_written_past_the_caches_by_less_than_lines(plans, monkey
     assert f"i0_outer_outer, factor={ROW_STREAMS})" in source
 
 
+@pytest.mark.parametrize("width", [16, 32, 64])
 def test_small_results_of_short_rows_go_through_the_caches_where_vectors_are_wide(
-    plans, monkeypatch
+    plans, vectors, monkeypatch, width
 ):
+    vectors(width)
     monkeypatch.setattr(sizes_cpu, "LARGE_RESULTS", 1 << 14)
     x = numbers(20_011, 8)
     np.testing.assert_allclose(axisfold.sum(x, axis=1), x.sum(1, dtype="float64"), 1e-6, 1e-4)
     (plan,) = plans
-    assert plan.layout.stores == ("" if IS_WIDE else "stream")
+    assert plan.layout.stores == ("" if width >= WIDE_VECTOR else "stream")
+    assert f"<{width // 8} x double>" in plan.compiled.source()
 
 
 @pytest.mark.parametrize("is_far", [True, False], ids=["memory", "cache"])
