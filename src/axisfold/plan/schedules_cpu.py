@@ -155,6 +155,7 @@ def fold_by_lanes(
         vector = s[first(by_lane)].op.reduce_axis[place]
         made.append(s.rfactor(by_lane, vector, factor_axis=-2))
     quarter = None if is_long else _few_lanes(s, tensors, width)
+    in_loop = row is None and (is_long or _has_fields(tensors))
     at = share(parent, parent.op.axis) if at is None else at  # rfactor gives a stage new axes
     for partial in made:
         inner = s[first(partial)]
@@ -166,7 +167,7 @@ def fold_by_lanes(
         folds = inner.op.reduce_axis
         if not is_last:
             inner.reorder(*axes[:-1], *folds, axes[-1])
-            if row is not None or not _has_fields(tensors):
+            if not in_loop:
                 inner.unroll(folds[0])
         else:
             inner.reorder(*folds, *axes)
@@ -180,7 +181,7 @@ def fold_by_lanes(
             repeat_last(inner, row)
     if quarter is not None:
         _fold_few(s[first(quarter)], parent, at, row)
-    _fold_last(s[first(tensors)], row, in_loop=_has_fields(tensors))
+    _fold_last(s[first(tensors)], row, in_loop=in_loop)
 
 
 def _unroll(stage: Stage, axes: Sequence[Axis]) -> None:
@@ -217,14 +218,12 @@ def _fold_few(stage: Stage, parent: Stage, at: Axis, row: int | None) -> None:
 
 
 def _fold_last(stage: Stage, row: int | None, *, in_loop: bool) -> None:
-    if row is None:
-        if not in_loop:
-            stage.unroll(stage.op.reduce_axis[0])
-        return
-    stage.unroll(stage.op.reduce_axis[0])  # lanes of several rows that are side by side
-    stage.reorder(stage.op.reduce_axis[0], stage.op.axis[row])
-    stage.vectorize(stage.op.axis[row])
-    repeat_last(stage, row)
+    if not in_loop:
+        stage.unroll(stage.op.reduce_axis[0])
+    if row is not None:
+        stage.reorder(stage.op.reduce_axis[0], stage.op.axis[row])
+        stage.vectorize(stage.op.axis[row])
+        repeat_last(stage, row)
 
 
 def repeat_last(stage: Stage, row: int) -> None:

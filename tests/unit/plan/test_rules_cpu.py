@@ -716,12 +716,24 @@ def test_lanes_of_places_in_long_rows_are_folded_one_by_one_in_a_loop(plans):
     x = ties(sizes_cpu.LONG_ROW)
     assert axisfold.argmax(x) == x.argmax()
     (plan,) = plans
-    merged = [
-        build.as_int(n.extent)
-        for n in post_order(plan.compiled.device.body)
-        if isinstance(n, For) and n.var.name.endswith("inner.v")
-    ]
-    assert merged == [host_vector_bytes() // 4]
+    assert _merging_rounds(plan)[-1] == host_vector_bytes() // 4
+
+
+@pytest.mark.parametrize(("size", "is_long"), [(sizes_cpu.LONG_ROW, True), (1 << 12, False)])
+def test_truth_values_of_long_rows_are_merged_in_loops(plans, size, is_long):
+    x = np.zeros(size, bool)
+    assert not axisfold.any(x)
+    x[-1] = True
+    assert axisfold.any(x)
+    (plan,) = plans
+    assert (host_vector_bytes() in _merging_rounds(plan)) == is_long
+
+
+def _merging_rounds(plan):
+    """Return the rounds of the loops that merge vectors and lanes of partial states."""
+    nodes = post_order(plan.compiled.device.body)
+    loops = [n for n in nodes if isinstance(n, For) and n.var.name.endswith(".v")]
+    return [rounds for n in loops if (rounds := build.as_int(n.extent)) is not None]
 
 
 def _splits_into_few(plan):
