@@ -20,6 +20,7 @@ from axisfold.runtime.cpu import (
     MachineCode,
     assembly,
     compile_llvm,
+    host_fuses,
     host_machine,
     object_key,
 )
@@ -77,7 +78,7 @@ class Compiled:
     def source(self) -> str:
         """Return the LLVM IR."""
         if not self._source:
-            self._source = emit_kernel(self.device, host_machine())
+            self._source = emit_kernel(self.device, host_machine(), fuses=host_fuses())
         return self._source
 
     def assembly(self) -> str:

@@ -45,10 +45,10 @@ def kernel(name, dtype, lanes):
     return Kernel(name, (x, y), (y,), loop(BLOCK // lanes, body))
 
 
-def compiled(name, dtype, lanes=8, machine=""):
+def compiled(name, dtype, lanes=8, machine="", *, fuses=True):
     """Return a function of arrays of any length."""
     made = kernel(name, dtype, lanes)
-    text = emit_kernel(made).replace("nounwind {", f"nounwind {machine} {{")
+    text = emit_kernel(made, fuses=fuses).replace("nounwind {", f"nounwind {machine} {{")
     code = compile_llvm(text, symbol(made)).function(2, 0)
 
     def call(values):
@@ -156,6 +156,18 @@ def test_all_lanes_and_scalars_get_the_same_bits(name, dtype):
         found[np.isnan(found)] = np.nan  # the sign of a NaN is open
         bits.append(found.tobytes())
     assert bits[1:] == bits[:-1]
+
+
+@pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64], ids=str)
+def test_the_exponential_of_a_rounded_number_is_right_where_products_are_rounded(dtype):
+    with np.errstate(over="ignore"):
+        x = defined("exp_rounded", points64(np.random.default_rng(5)).astype(dtype.stored))
+    short, found = (
+        compiled("exp_rounded", dtype, machine=MACHINES[-1], fuses=f)(x) for f in (True, False)
+    )
+    wanted = compiled("exp_nonpositive", dtype, machine=MACHINES[-1])(x)
+    np.testing.assert_array_equal(found, wanted)
+    assert not np.array_equal(short, wanted, equal_nan=True)
 
 
 @pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64], ids=str)

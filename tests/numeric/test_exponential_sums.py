@@ -10,6 +10,7 @@ from axisfold import te
 from axisfold.api.launches import forget
 from axisfold.build import build
 from axisfold.plan import planner
+from axisfold.runtime import cpu
 
 INF, NAN = np.inf, np.nan
 
@@ -122,6 +123,22 @@ def test_rows_are_right_to_one_unit(scale, axis):
     assert off.max() < 1
 
 
+@pytest.fixture(params=["this machine", "one without FMA"])
+def _fuses(request, monkeypatch):
+    """Where products are rounded before they are added, powers take some operations more."""
+    if request.param != "this machine":
+        cpu.host_key()
+        name, features = cpu._state["host"]
+        text = f"{features},".replace("+fma,", "-fma,")
+        monkeypatch.setitem(cpu._state, "host", (name, text))
+        monkeypatch.setitem(cpu._state, "key", request.param)
+        monkeypatch.setattr(planner, "_plans", {})
+        forget()
+    yield
+    forget()
+
+
+@pytest.mark.usefixtures("_fuses")
 @pytest.mark.parametrize("far", [-5, -40, -87])
 def test_results_close_to_zero_are_right_to_five_units(far):
     x = np.zeros((2000, 2), "f4")
@@ -170,6 +187,7 @@ def test_prefetch_of_a_schedule_of_ones_own():
 WHOLE = (0, 1, -3, 37, -90, 255, -256, 256)
 
 
+@pytest.mark.usefixtures("_fuses")
 @pytest.mark.parametrize("lanes", [1, 8])
 @pytest.mark.parametrize(("dtype", "reach"), [("float32", 120), ("float64", 800)])
 def test_exponentials_of_differences_that_are_not_rounded(dtype, reach, lanes):

@@ -73,6 +73,12 @@ def host_vector_bytes() -> int:
     return WIDE_VECTOR if "+avx512f" in features else 32 if "+avx2" in features else 16
 
 
+def host_fuses() -> bool:
+    """Return whether this machine rounds a product and a sum once, as all but old x86 do."""
+    with _lock:
+        return not _lacks("fma")
+
+
 def host_machine() -> Machine | None:
     """Return this machine where its adders and multipliers are apart, as those of AMD's Zen."""
     with _lock:
@@ -202,7 +208,7 @@ def _module(text: str, name: str, machine: Any, *, effort: Effort) -> Any:
         text = text.replace("noinline nounwind", "alwaysinline nounwind")
     try:
         module = binding.parse_assembly(text)
-        if "half" in text and _lacks_halves(machine):
+        if "half" in text and _lacks("f16c"):  # LLVM then calls functions
             module.link_in(binding.parse_assembly(_HALVES.read_text(encoding="utf-8")))
         module.verify()
     except RuntimeError as error:
@@ -219,10 +225,10 @@ def _module(text: str, name: str, machine: Any, *, effort: Effort) -> Any:
     return module
 
 
-def _lacks_halves(machine: Any) -> bool:
-    """Return whether LLVM calls functions where halves are converted."""
-    is_x86 = str(machine.triple).startswith(("x86_64", "i386", "i686"))
-    return is_x86 and "+f16c" not in _host()[1].split(",")
+def _lacks(feature: str) -> bool:
+    """Return whether this machine is an x86 without some instructions."""
+    is_x86 = _binding().get_default_triple().startswith(("x86_64", "i386", "i686"))
+    return is_x86 and f"+{feature}" not in _host()[1].split(",")
 
 
 def _optimize(machine: Any, module: Any) -> None:

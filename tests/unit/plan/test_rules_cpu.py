@@ -444,7 +444,10 @@ def test_sums_of_short_rows_add_nothing_to_the_identity(plans):
 
 
 @pytest.mark.parametrize(("length", "dtype"), [(4, "float32"), (2, "float64"), (4, "int32")])
-def test_places_that_are_written_past_the_caches_get_whole_lines(plans, monkeypatch, length, dtype):
+def test_places_that_are_written_past_the_caches_get_whole_lines(
+    plans, vectors, monkeypatch, length, dtype
+):
+    vectors(max(host_vector_bytes(), 32))
     monkeypatch.setattr(sizes_cpu, "LARGE_RESULTS", 1 << 14)
     x = (numbers(20_011, length) * 100).astype(dtype)
     found = axisfold.sum(x, axis=1)
@@ -702,14 +705,15 @@ def test_rows_of_a_tile_are_a_vector_each(plans, name, size):
 
 @pytest.mark.parametrize("rows", [None, 5])
 @pytest.mark.parametrize("length", [3, 40, 999, 5001])
-def test_lanes_of_places_are_folded_into_a_few(plans, rows, length):
+def test_lanes_of_places_are_folded_into_a_few(plans, vectors, rows, length):
+    vectors(max(host_vector_bytes(), 32))  # of others all lanes are a few
     shape, axis = ((length,), None) if rows is None else ((rows, length), 1)
     for x in (ties(*shape), with_nans(*shape), np.full(shape, -np.inf, "float32")):
         for name in ("argmax", "argmin"):
             found = getattr(axisfold, name)(x, axis=axis)
             np.testing.assert_array_equal(found, getattr(np, name)(x, axis=axis))
     for plan in plans:
-        assert _splits_into_few(plan) == (host_vector_bytes() // 4 > FEW_LANES)
+        assert _splits_into_few(plan)
 
 
 def test_lanes_of_places_in_long_rows_are_folded_one_by_one_in_a_loop(plans):

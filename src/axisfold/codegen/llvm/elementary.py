@@ -36,7 +36,7 @@ def emit_elementary(w: Writer, name: str, dtype: DType, *values: str) -> str:
     if is_crowded:
         function += ".crowded"
     if function not in w.declarations:
-        inner = Writer(w.declarations)
+        inner = Writer(w.declarations, fuses=w.fuses)
         arguments = [inner.fresh("x") for _ in values]
         lanes = Lanes(inner, dtype, "" if is_crowded else f"{function}.constants")
         result = ELEMENTARY[name](lanes, *arguments)
@@ -93,14 +93,15 @@ def _exp_nonpositive(f: Lanes, x: str) -> str:
     c = _COEFFICIENTS[f.dtype.bits]
     x = f.clamped(x, _zero_at(f))
     shifted, n = _lifted(f, x)
-    r = _remainder(f, n, f.muladd(n, f.const(-c.ln2[0]), x))
-    square = f.mul(r, r)
-    part = f.muladd(f.by_pairs(r, square, c.exp), square, r)
-    unit = f.const(2.0**-f.mantissa_bits)
-    return f.mul(f.muladd(part, unit, unit), _power_of(f, shifted))
+    return _summed(f, shifted, _remainder(f, n, f.muladd(n, f.const(-c.ln2[0]), x)))
 
 
 def _exp_rounded(f: Lanes, x: str) -> str:
+    """e**x as :func:`_exp_short` has it where a product and a sum are rounded once."""
+    return _exp_short(f, x) if f.w.fuses else _exp_nonpositive(f, x)
+
+
+def _exp_short(f: Lanes, x: str) -> str:
     """e**x as :func:`_exp_nonpositive` has it, of an r that is rounded once.
 
     ln 2 is rounded, which moves e**x by |x| / 16 units (float64: |x| / 4), and by |x| where
@@ -124,8 +125,8 @@ def _exp_difference(f: Lanes, x: str, a: str) -> str:
     least = f.add(a, f.const(_zero_at(f)))
     x = f.w.select(f.w.compare("olt", f.dtype, x, least), f.dtype, least, x)
     shifted, n = _lifted(f, f.sub(x, a))
-    high = f.sub(x, f.muladd(n, f.const(c.ln2[0]), a))
-    return _raised(f, shifted, _remainder(f, n, high))
+    r = _remainder(f, n, f.sub(x, f.muladd(n, f.const(c.ln2[0]), a)))
+    return _raised(f, shifted, r) if f.w.fuses else _summed(f, shifted, r)
 
 
 def _zero_at(f: Lanes) -> float:
@@ -153,6 +154,14 @@ def _raised(f: Lanes, shifted: str, r: str) -> str:
     """Append e**(n · ln 2 + r) by the fewest operations, which are Horner's."""
     terms = (1.0, 1.0, *_COEFFICIENTS[f.dtype.bits].short_exp)
     return f.mul(f.horner(r, [2.0**-f.mantissa_bits * k for k in terms]), _power_of(f, shifted))
+
+
+def _summed(f: Lanes, shifted: str, r: str) -> str:
+    """Append e**(n · ln 2 + r) by a sum of which all but the last addition is of small parts."""
+    square = f.mul(r, r)
+    part = f.muladd(f.by_pairs(r, square, _COEFFICIENTS[f.dtype.bits].exp), square, r)
+    unit = f.const(2.0**-f.mantissa_bits)
+    return f.mul(f.muladd(part, unit, unit), _power_of(f, shifted))
 
 
 def _power_of(f: Lanes, shifted: str) -> str:
@@ -329,6 +338,6 @@ def _log10(f: Lanes, x: str) -> str:
 
 ELEMENTARY: Final[dict[str, Callable[..., str]]] = {
     "exp": _exp, "exp_nonpositive": _exp_nonpositive, "exp_difference": _exp_difference,
-    "exp_rounded": _exp_rounded, "exp_short": _exp_rounded, "exp2": _exp2, "expm1": _expm1,
+    "exp_rounded": _exp_rounded, "exp_short": _exp_short, "exp2": _exp2, "expm1": _expm1,
     "tanh": _tanh, "log": _log, "log2": _log2, "log10": _log10, "log1p": _log1p,
 }  # fmt: skip

@@ -69,9 +69,9 @@ def symbol(kernel: Kernel) -> str:
     return f"axisfold.{kernel.name}"
 
 
-def emit_kernel(kernel: Kernel, machine: Machine | None = None) -> str:
-    """Return the LLVM IR of a kernel whose indices are int64, for any machine or one."""
-    module = _Module(kernel, machine)
+def emit_kernel(kernel: Kernel, machine: Machine | None = None, *, fuses: bool = True) -> str:
+    """Return the LLVM IR of a kernel whose indices are int64, for any machine that ``fuses``."""
+    module = _Module(kernel, machine, fuses)
     main = _Function(module, kernel.params, scalar_parameters(kernel))
     text = main.text(f'define i32 @"{symbol(kernel)}"', kernel.body)
     return "\n".join([text, *module.functions, *module.declarations.values(), ""])
@@ -80,8 +80,8 @@ def emit_kernel(kernel: Kernel, machine: Machine | None = None) -> str:
 class _Module:
     """What the functions of one kernel share: its loops as functions, and declarations."""
 
-    def __init__(self, kernel: Kernel, machine: Machine | None) -> None:
-        self.symbol, self.machine = symbol(kernel), machine
+    def __init__(self, kernel: Kernel, machine: Machine | None, fuses: bool) -> None:
+        self.symbol, self.machine, self.fuses = symbol(kernel), machine, fuses
         self.readonly = frozenset(kernel.params) - frozenset(kernel.outputs)
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
@@ -106,7 +106,7 @@ class _Function:
         self, module: _Module, buffers: Sequence[Buffer], variables: Sequence[Var]
     ) -> None:
         self.module = module
-        self.w = Writer(module.declarations)
+        self.w = Writer(module.declarations, fuses=module.fuses)
         self.parameters: tuple[Buffer | Var, ...] = (*buffers, *variables)
         self.pointers = {b: self.w.fresh(b.name) for b in buffers}
         self.values: dict[Var, str] = {v: self.w.fresh(v.name) for v in variables}

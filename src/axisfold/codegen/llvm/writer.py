@@ -46,11 +46,13 @@ class Writer:
         Whether the function writes past the caches.
     recent
         What this block has read from memory and written to it.
+    fuses
+        Whether the machine rounds a product and a sum once.
     ones
         Vectors of 1 that LLVM knows nothing of, by type (:mod:`axisfold.codegen.llvm.ports`).
     """
 
-    def __init__(self, declarations: dict[str, str] | None = None) -> None:
+    def __init__(self, declarations: dict[str, str] | None = None, *, fuses: bool = True) -> None:
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.block = "entry"
@@ -60,6 +62,7 @@ class Writer:
         self.chosen: set[str] = set()
         self.streams = False
         self.recent = Recent()
+        self.fuses = fuses
         self.ones: dict[str, str] = {}
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
