@@ -36,7 +36,8 @@ class Outcome:
     wrong
         Libraries whose result is not right to a few units in the last place of the dtype.
     first
-        Seconds that axisfold's first call took longer than the next: planning and compiling.
+        Seconds that axisfold's first call takes longer than the next: planning and compiling
+        (:mod:`benchmarks.cpu_first`).
     written
         Bytes of the results; 0 where ``nbytes`` counts them.
     """
@@ -83,7 +84,7 @@ def measure(
             operation = peer.operations[case.op]
             rivals[name] = lambda f=operation, t=taken: f(*t, case.axis)
     wanted = expected(case.op, arrays, case.axis) if check else None
-    rivals, first = _warmed(rivals, wanted, arrays[0].dtype, outcome)
+    rivals = _warmed(rivals, wanted, arrays[0].dtype, outcome)
     calls = SMALL_CALLS if case.group == "small" else 1
     best = dict.fromkeys(rivals, float("inf"))
     for _ in range(repeats):
@@ -95,17 +96,15 @@ def measure(
             best[name] = min(best[name], _timed(rival, calls))
     outcome.limit = 0.0 if sweep is None else sweep.best
     outcome.seconds = best
-    outcome.first = max(first, 0.0)
     return outcome
 
 
 def _warmed(
     rivals: Mapping[str, Callable[[], Any]], wanted: Any, dtype: Any, outcome: Outcome
-) -> tuple[dict[str, Callable[[], Any]], float]:
-    """Run everyone once: return those that can, and how long axisfold's first call took."""
-    able, first = {}, 0.0
+) -> dict[str, Callable[[], Any]]:
+    """Run everyone once, and return those that can."""
+    able = {}
     for name, rival in rivals.items():
-        start = time.perf_counter()
         try:
             result = rival()
         except Exception:  # libraries have errors of their own, such as those of Numba's types
@@ -113,13 +112,11 @@ def _warmed(
                 raise
             continue
         if name == OURS:
-            # Less a call of the same kind, which finds memory for its results in the same way.
-            first = time.perf_counter() - start - _timed(rival, 1)
             outcome.written = sum(r.nbytes for r in _results(result))
         if wanted is not None and not is_right(result, wanted, dtype):
             outcome.wrong.append(name)
         able[name] = rival
-    return able, first
+    return able
 
 
 def _results(result: Any) -> tuple[Any, ...]:

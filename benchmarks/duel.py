@@ -22,6 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.cpu_first import first_call
+
 REPEATED: Final = 1000
 """Calls of a small case in a round."""
 
@@ -130,9 +132,7 @@ def _one(state: State, options: argparse.Namespace) -> None:
     taken = {}
     for case, arrays in _wanted(state, options):
         call = _call(state, case.op, arrays, case.axis)
-        results: list[Any] = []  # kept, so that the next call finds no memory that is written
-        first = _seconds(lambda c=call, r=results: r.append(state.run(c)), 1)
-        taken[case.name] = max(first - _seconds(lambda c=call, r=results: r.append(c()), 1), 0.0)
+        taken[case.name] = state.run(partial(first_call, call))
     print(json.dumps(taken))
 
 

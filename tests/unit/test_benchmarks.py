@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of benchmarks: every case runs at a small size, and its values are checked."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -28,6 +29,8 @@ def test_a_few_cases_run_and_are_right(tmp_path):
     assert "| sum f32 2^28 |" in found.stdout
     assert "| of limit, with results |" in found.stdout
     assert (tmp_path / "f.svg").read_text().startswith("<svg")
+    figures = json.loads((tmp_path / "new" / "f.json").read_text())
+    assert all(f["first"] > 0.001 for f in figures)
 
 
 def test_shares_count_results_where_memory_holds_them(monkeypatch):
