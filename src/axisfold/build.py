@@ -78,7 +78,9 @@ class Compiled:
     def source(self) -> str:
         """Return the LLVM IR."""
         if not self._source:
-            self._source = emit_kernel(self.device, host_machine(), fuses=host_fuses())
+            self._source = emit_kernel(
+                self.device, host_machine(), fuses=host_fuses(), is_brief=self.effort == "brief"
+            )
         return self._source
 
     def assembly(self) -> str:

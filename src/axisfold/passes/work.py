@@ -12,7 +12,7 @@ from typing import assert_never
 from axisfold.dtypes import INT64
 from axisfold.errors import InternalError
 from axisfold.ir import build
-from axisfold.ir.expr import Call, Expr, IfThenElse, Load, Node, Ramp, Var
+from axisfold.ir.expr import Binary, Call, Expr, IfThenElse, Load, Node, Ramp, Var
 from axisfold.ir.stmt import (
     Allocate,
     AllReduce,
@@ -28,10 +28,10 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
-from axisfold.ir.walk import post_order, substitute
+from axisfold.ir.walk import post_order
+from axisfold.passes.copying import fold_substitute
 
-# Bounds that keep a product of work and rounds in 64 bits.
-_MOST_ROUNDS = 1 << 20
+# A bound that keeps constants in 64 bits; what depends on extents would run for years beyond them.
 _MOST_WORK = 1 << 40
 # What is assumed of a loop whose number of rounds cannot be told before it starts.
 _TYPICAL_ROUNDS = 16
@@ -121,10 +121,10 @@ class _Estimate:
         inside = inside.plus(_Cost(1))
         count = build.as_int(rounds)
         if count is not None and inside.moving is None:
-            return _Cost(min(max(count, 0), _MOST_ROUNDS) * inside.fixed)
-        bounded = build.minimum(build.maximum(build.cast(INT64, rounds), 0), _MOST_ROUNDS)
-        work = bounded * inside.expr()
-        return _Cost(0, work if inside.moving is None else build.minimum(work, _MOST_WORK))
+            return _Cost(min(max(count, 0) * inside.fixed, _MOST_WORK))
+        if not (isinstance(rounds, Binary) and rounds.op == "max" and build.is_const(rounds.b, 0)):
+            rounds = build.maximum(rounds, 0)
+        return _Cost(0, build.cast(INT64, rounds) * inside.expr())
 
 
 def _middle(low: Expr, extent: Expr) -> Expr:
@@ -134,7 +134,7 @@ def _middle(low: Expr, extent: Expr) -> Expr:
 
 def _told(extent: Expr, known: Mapping[Var, Expr]) -> Expr:
     """Return a bound of an inner loop in the middle round of the loops around it."""
-    told: Expr = substitute(extent, known)
+    told: Expr = fold_substitute(extent, known)
     reads = any(isinstance(n, (Load, Call, IfThenElse)) for n in post_order(told))
     if reads:
         return build.const(_TYPICAL_ROUNDS, extent.dtype)

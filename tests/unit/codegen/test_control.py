@@ -129,6 +129,41 @@ def test_heap_memory_is_aligned_as_promised():
     )
 
 
+def test_neighbours_on_the_heap_are_one_allocation():
+    n = Var("n", INT64)
+    held = [buffer("S", "int8", 3), *(Buffer(name, INT64, (n,)) for name in "TU")]
+    A, B = Buffer("A", INT64, (n,)), buffer("B", "int64", 64)
+    body = [loop(3, lambda i: Store(held[0], i, build.cast("int8", plus(i, index(100)))))]
+    for number, T in enumerate(held[1:], 1):
+        body.append(loop(n, lambda i, T=T, by=number: Store(T, i, plus(Load(A, i), index(by)))))
+    body += [loop(n, lambda i: Store(B, i, Load(held[1], i)))]
+    body += [loop(n, lambda i: Store(B, plus(i, n), Load(held[2], i)))]
+    body += [
+        loop(3, lambda i: Store(B, plus(i, plus(n, n)), build.cast("int64", Load(held[0], i))))
+    ]
+    inner = build.seq(*body)
+    for T in reversed(held):
+        inner = Allocate(T, inner)
+    program = kernel([A, B], [B], inner)
+    assert emit_kernel(program).count("call noalias ptr @malloc") == 1
+    found = np.zeros(64, "int64")
+    run(program, np.arange(30), found, scalars=(30,))
+    wanted = [*np.arange(30) + 1, *np.arange(30) + 2, 100, 101, 102, 0]
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_loops_from_zero_and_to_a_known_end_compute_no_end():
+    n, m, i, j = (Var(name, INT64) for name in "nmij")
+    A, B = Buffer("A", INT64, (n, m)), buffer("B", "int64", 10)
+    parts = [For(i, index(0), n, "serial", Store(B, i, i))]
+    parts += [For(j, n, m - n, "serial", Store(B, j, plus(j, j)))]
+    program = kernel([A, B], [B], *parts)
+    assert not re.search(r"= add nsw i64 (?!%\w+, 1$)|= sub", emit_kernel(program), re.MULTILINE)
+    found = np.zeros(10, "int64")
+    run(program, int64s(0), found, scalars=(3, 7))
+    np.testing.assert_array_equal(found, [0, 1, 2, 6, 8, 10, 12, 0, 0, 0])
+
+
 @pytest.mark.parametrize("extents", [(-3,), (0,), (0, -5)])
 def test_an_allocation_of_nothing(extents):
     n = [Var(f"n{d}", INT64) for d in range(len(extents))]

@@ -54,6 +54,27 @@ def test_states_that_are_folded_into_are_not_in_memory():
     assert "load" not in rounds
 
 
+@pytest.mark.parametrize("is_read", [False, True])
+@pytest.mark.parametrize("rounds", [0, ROUNDS])
+def test_what_a_loop_writes_is_not_written_before_it(rounds, is_read):
+    """Unless it is read between the two, other than as a value that is known."""
+    one, at = build.const(1, INT64), index(4)
+
+    def make(P):
+        again = [Store(P, vector(12), Load(P, vector(2)))] if is_read else []
+        body = loop(rounds, lambda i: more(P, at, one), "inner")
+        return build.seq(Store(P, at, index(50)), *again, body)
+
+    program = in_private_memory(make)
+    wanted = np.arange(SIZE) * 3
+    wanted[4] = 50
+    if is_read:
+        wanted[12:16] = wanted[2:6]
+    wanted[4] += rounds
+    np.testing.assert_array_equal(ran(program), wanted)
+    assert ("store i64 50" in emit_kernel(program)) == is_read
+
+
 @pytest.mark.parametrize("rounds", [0, 1, ROUNDS])
 def test_loops_around_know_where_the_states_are(rounds):
     """The place varies with the loop outside, and is the same in the loop that holds it."""

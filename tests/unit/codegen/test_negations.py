@@ -6,8 +6,9 @@ import pytest
 from te_support.kernels import buffer, kernel, lanewise, run
 
 from axisfold.codegen.llvm import emit_kernel
-from axisfold.dtypes import BOOL
-from axisfold.ir.expr import Call, Compare, Not
+from axisfold.dtypes import BOOL, FLOAT32
+from axisfold.ir import build
+from axisfold.ir.expr import Binary, Call, Compare, Not
 
 VALUES = [np.nan, -np.inf, -1.5, -0.0, 0.0, 1.5, np.inf, 2.0]
 OPS = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
@@ -42,3 +43,25 @@ def test_not_isnan(dtype, lanes):
 
     text = check(dtype, lanes, 1, rule, lambda a: ~np.isnan(a))
     assert ("xor" in text) == (dtype == "float16")  # halves are widened for it first
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("value", [-np.inf, 0.0, np.nan])
+def test_a_constant_is_known_to_be_a_number(value, lanes):
+    """A state that begins with a constant asks of it what it asks of all others."""
+    x, z = buffer("x", "float32", 8), buffer("z", "bool", 8)
+
+    def rule(a):
+        one = build.const(value, FLOAT32)
+        one = one if lanes == 1 else build.broadcast(one, lanes)
+        is_nan = Call("isnan", (one,), BOOL.with_lanes(lanes))
+        isnan = Call("isnan", (a,), BOOL.with_lanes(lanes))
+        return Binary("or", Binary("and", isnan, Not(is_nan)), Binary("and", Not(isnan), is_nan))
+
+    program = kernel([x, z], [z], lanewise([x], z, lanes, 8, rule))
+    found, given = np.zeros(8, bool), np.array(VALUES, "float32")
+    run(program, given, found)
+    np.testing.assert_array_equal(found, np.isnan(given) != np.isnan(value))
+    text = emit_kernel(program)
+    assert ("and" in text) == np.isnan(value)
+    assert text.count("fcmp") == (4 if np.isnan(value) else 2)

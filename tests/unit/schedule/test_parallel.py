@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """parallel: what it refuses, what it lowers to, and what passes make of it."""
 
+import re
+
+import numpy as np
 import pytest
 
 from axisfold import te
@@ -11,7 +14,7 @@ from axisfold.dtypes import FLOAT32, INT64
 from axisfold.errors import ScheduleError, VerifyError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Load, Ramp, Var
+from axisfold.ir.expr import Binary, Load, Ramp, Var
 from axisfold.ir.stmt import WORK, Allocate, Attr, For, Kernel, Seq, Store
 from axisfold.ir.verify import verify
 from axisfold.ir.walk import free_vars, post_order
@@ -216,6 +219,37 @@ def test_a_parallel_loop_is_a_function_of_the_code():
     assert 'define internal i32 @"axisfold.main.chunk.1"(ptr %context, i64 %begin' in text
     assert 'define internal i32 @"axisfold.main.rounds.1"(ptr noalias %B, ' in text
     assert 'call i32 @axisfold_parallel(ptr @"axisfold.main.chunk.1", ' in text
+
+
+def test_chunks_of_a_brief_compilation_hold_the_loop_themselves():
+    """No pass asks whether their buffers overlap; names of the context's parts may be any."""
+    context, p0 = (te.placeholder((6,), "int64", name=name) for name in ("context", "p0"))
+    n = te.placeholder((6,), "int64", name="begin")
+    B = te.compute((6,), lambda i: context[i] + p0[i] * n[i], name="end")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    program = Compiled(lower(s, [context, p0, n, B]), "brief")
+    assert re.findall(r"^define.*?@(\S+)\(", program.source(), re.MULTILINE) == [
+        '"axisfold.main"', '"axisfold.main.chunk.1"',
+    ]  # fmt: skip
+    arrays = [np.arange(6) + n for n in (3, 5, 7)] + [np.zeros(6, "int64")]
+    program.run([a.ctypes.data for a in arrays], [1] * len(program.scalars))
+    np.testing.assert_array_equal(arrays[3], arrays[0] + arrays[1] * arrays[2])
+
+
+def test_the_work_of_a_round_has_no_bounds_that_hold_anyway():
+    n, m = te.size_var("n"), te.size_var("m")
+    X = te.placeholder((n, m, 5), "float32", name="X")
+    k, j = te.reduce_axis((0, m), name="k"), te.reduce_axis((0, 5), name="j")
+    R = te.compute((n,), lambda i: te.sum(X[i, k, j], axis=[k, j]), name="R")
+    s = te.create_schedule(R.op)
+    s[R].parallel(R.op.axis[0])
+    s[R].split(R.op.reduce_axis[0], factor=4096)
+    kernel = device(lower(s, [X, R]))
+    (hint,) = (node for node in post_order(kernel.body) if isinstance(node, Attr))
+    ops = [n.op for n in post_order(hint.value) if isinstance(n, Binary)]
+    assert (ops.count("min"), ops.count("max")) == (1, 2)
+    assert evaluate(hint.value, dict.fromkeys(free_vars(hint.value), -4)) >= 0
 
 
 def handmade(*kinds, stop=None):

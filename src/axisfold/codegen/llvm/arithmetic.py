@@ -195,6 +195,14 @@ def counted(node: Cast) -> tuple[Expr, int] | None:
     return split_constant(lanes.base)
 
 
+def emit_steps(w: Writer, dtype: DType, stride: str) -> str:
+    """Append the distances of lanes from the first one."""
+    lanes = ", ".join(f"{value_type(dtype.element)} {i}" for i in range(dtype.lanes))
+    if stride == "1":
+        return f"<{lanes}>"
+    return w.binary("mul", dtype, w.broadcast(stride, dtype), f"<{lanes}>")
+
+
 def convert(w: Writer, value: str, source: DType, target: DType) -> str:
     """Append a conversion between element types of the same number of lanes."""
     if source == target:

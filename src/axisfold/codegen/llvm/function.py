@@ -11,22 +11,24 @@ import math
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from axisfold.codegen.llvm import arithmetic, memory, places, tails
+from axisfold.codegen.llvm import arithmetic, heap, memory, places, tails
 from axisfold.codegen.llvm.calls import emit_call
 from axisfold.codegen.llvm.held import Holding, held_places, round_of
 from axisfold.codegen.llvm.induction import Induction
 from axisfold.codegen.llvm.outline import (
     PARALLEL,
-    Outlined,
+    Taken,
     chunk_text,
-    context_type,
     outline,
+    pack,
+    take,
+    unpack,
 )
 from axisfold.codegen.llvm.ports import Machine
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.codegen.signature import scalar_parameters
-from axisfold.dtypes import INT64, DType
+from axisfold.dtypes import INT64
 from axisfold.errors import InternalError
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
@@ -69,10 +71,17 @@ def symbol(kernel: Kernel) -> str:
     return f"axisfold.{kernel.name}"
 
 
-def emit_kernel(kernel: Kernel, machine: Machine | None = None, *, fuses: bool = True) -> str:
-    """Return the LLVM IR of a kernel whose indices are int64, for any machine that ``fuses``."""
-    module = _Module(kernel, machine, fuses)
-    main = _Function(module, kernel.params, scalar_parameters(kernel))
+def emit_kernel(
+    kernel: Kernel, machine: Machine | None = None, *, fuses: bool = True, is_brief: bool = False
+) -> str:
+    """Return the LLVM IR of a kernel whose indices are int64, for any machine that ``fuses``.
+
+    If it is brief, it tells LLVM nothing that a brief compilation does not use.
+    """
+    module = _Module(kernel, machine, fuses, is_brief)
+    w = module.writer()
+    taken = take(w, kernel.params, scalar_parameters(kernel), module.readonly)
+    main = _Function(module, w, taken)
     text = main.text(f'define i32 @"{symbol(kernel)}"', kernel.body)
     return "\n".join([text, *module.functions, *module.declarations.values(), ""])
 
@@ -80,12 +89,19 @@ def emit_kernel(kernel: Kernel, machine: Machine | None = None, *, fuses: bool =
 class _Module:
     """What the functions of one kernel share: its loops as functions, and declarations."""
 
-    def __init__(self, kernel: Kernel, machine: Machine | None, fuses: bool) -> None:
-        self.symbol, self.machine, self.fuses = symbol(kernel), machine, fuses
+    def __init__(
+        self, kernel: Kernel, machine: Machine | None, fuses: bool, is_brief: bool
+    ) -> None:
+        self.symbol, self.machine = symbol(kernel), machine
+        self.fuses, self.is_brief = fuses, is_brief
         self.readonly = frozenset(kernel.params) - frozenset(kernel.outputs)
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
         self.loops = 0
+
+    def writer(self) -> Writer:
+        """Return where a function is written."""
+        return Writer(self.declarations, fuses=self.fuses)
 
     def name_loop(self) -> tuple[str, str]:
         """Return names for the two functions of a parallel loop."""
@@ -98,22 +114,20 @@ class _Function:
 
     Parameters
     ----------
-    module, buffers, variables
-        The kernel's module, and the function's parameters.
+    module
+        The kernel's module.
+    w, taken
+        Where it is written, and what it takes.
     """
 
-    def __init__(
-        self, module: _Module, buffers: Sequence[Buffer], variables: Sequence[Var]
-    ) -> None:
-        self.module = module
-        self.w = Writer(module.declarations, fuses=module.fuses)
-        self.parameters: tuple[Buffer | Var, ...] = (*buffers, *variables)
-        self.pointers = {b: self.w.fresh(b.name) for b in buffers}
-        self.values: dict[Var, str] = {v: self.w.fresh(v.name) for v in variables}
+    def __init__(self, module: _Module, w: Writer, taken: Taken) -> None:
+        self.module, self.w = module, w
+        self.pointers, self.values, self.parameters = taken
+        self.given = frozenset(self.values)
         self.own: dict[Buffer, str] = {}
         self.heap: list[str] = []
         self.steps: dict[tuple[Var, int], str] = {}
-        self.shared = frozenset(buffers)
+        self.shared = frozenset(self.pointers)
         self.work = "0"
         self.places = places.Places(self.own)
 
@@ -124,15 +138,8 @@ class _Function:
         if w.streams:  # nothing else orders these writes before what tells other threads of them
             w.emit("fence seq_cst")
         w.emit("ret i32 0")
-        params = ", ".join(self._parameter(p) for p in self.parameters)
         lines = [line for line in (*w.entry, *w.lines) if line]
-        return "\n".join([f"{head}({params}) nounwind {{", "entry:", *lines, "}", ""])
-
-    def _parameter(self, item: Buffer | Var) -> str:
-        if isinstance(item, Var):
-            return f"{value_type(item.dtype)} {self.values[item]}"
-        access = "readonly " if item in self.module.readonly else ""
-        return f"ptr noalias {access}{self.pointers[item]}"
+        return "\n".join([f"{head}({self.parameters}) nounwind {{", "entry:", *lines, "}", ""])
 
     def stmt(self, stmt: Stmt) -> None:
         match stmt:
@@ -172,8 +179,7 @@ class _Function:
 
     def loop(self, loop: For) -> None:
         w = self.w
-        low, extent = self.expr(loop.min), self.expr(loop.extent)
-        end = w.let(f"add nsw i64 {low}, {extent}")
+        low, end = self._range(loop)
         head, body, after = w.label("loop"), w.label("body"), w.label("after")
         own, before = round_of(loop), w.block
         holding = Holding(w, held_places(own, self.own, self.places.offset, self.expr))
@@ -205,15 +211,30 @@ class _Function:
         w.start(after)
         holding.leave()
 
+    def _range(self, loop: For) -> tuple[str, str]:
+        """Append where a loop begins and ends."""
+        low, extent = self.expr(loop.min), loop.extent
+        if isinstance(extent, Binary) and extent.op == "sub" and extent.b == loop.min:
+            return low, self.expr(extent.a)
+        rounds = self.expr(extent)
+        return low, rounds if low == "0" else self.w.let(f"add nsw i64 {low}, {rounds}")
+
     def parallel(self, loop: For) -> None:
         """Share the rounds among threads, and return what went wrong in them."""
         w, outlined = self.w, outline(loop)
         chunk, rounds = self.module.name_loop()
-        variables = (*outlined.variables, outlined.begin, outlined.end)
-        inside = _Function(self.module, outlined.buffers, variables)
-        text = inside.text(f'define internal i32 @"{rounds}"', outlined.rounds)
-        self.module.functions += [text, chunk_text(outlined, chunk, rounds)]
-        context = self._context(outlined)
+        own = self.module.writer()
+        if self.module.is_brief:
+            inside = _Function(self.module, own, unpack(own, outlined))
+            texts = [inside.text(f'define internal i32 @"{chunk}"', outlined.rounds)]
+        else:
+            variables = (*outlined.variables, outlined.begin, outlined.end)
+            taken = take(own, outlined.buffers, variables, self.module.readonly)
+            inside = _Function(self.module, own, taken)
+            texts = [inside.text(f'define internal i32 @"{rounds}"', outlined.rounds)]
+            texts.append(chunk_text(outlined, chunk, rounds))
+        self.module.functions += texts
+        context = pack(w, outlined, self.pointers, self.values)
         extent = self.expr(outlined.extent)
         if loop.stop is not None:
             end = arithmetic.intrinsic(w, "smin", INT64, extent, "0")
@@ -222,18 +243,6 @@ class _Function:
         w.declarations[PARALLEL] = f"declare i32 @{PARALLEL}(ptr, ptr, i64, i64)"
         args = f'ptr @"{chunk}", ptr {context}, i64 {extent}, i64 {self.work}'
         self._run(w.let(f"call i32 @{PARALLEL}({args})", "status"))
-
-    def _context(self, outlined: Outlined) -> str:
-        """Put what a loop captures on the stack and return its address."""
-        w, kind = self.w, context_type(outlined)
-        context = w.fresh("context")
-        w.entry.append(f"  {context} = alloca {kind}")
-        held = [f"ptr {self.pointers[b]}" for b in outlined.buffers]
-        held += [f"{value_type(v.dtype)} {self.values[v]}" for v in outlined.variables]
-        for n, value in enumerate(held):
-            place = w.let(f"getelementptr {kind}, ptr {context}, i32 0, i32 {n}")
-            w.emit(f"store {value}, ptr {place}")
-        return context
 
     def branch(self, stmt: If) -> None:
         w = self.w
@@ -263,18 +272,15 @@ class _Function:
             self.pointers[buffer] = self.own[buffer] = place
             self.stmt(stmt.body)
             return
+        buffers, body = heap.neighbours(stmt)
         w.declarations["malloc"] = "declare noalias ptr @malloc(i64)"
         w.declarations["free"] = "declare void @free(ptr)"
-        extents = [self.expr(extent) for extent in buffer.allocated_extents]
-        size = memory.heap_bytes(w, buffer.dtype.itemsize, extents)
-        held = w.let(f"call noalias ptr @malloc(i64 {size})", "heap")
+        sizes = heap.sizes(w, buffers, self.expr)
+        held = w.let(f"call noalias ptr @malloc(i64 {heap.total(w, sizes)})", "heap")
         self._leave_if(w.let(f"icmp eq ptr {held}, null"), "1", "nomemory")
-        after = w.let(f"getelementptr i8, ptr {held}, i64 63")
-        w.declarations["ptrmask"] = "declare ptr @llvm.ptrmask.p0.i64(ptr, i64)"
-        place = w.let(f"call ptr @llvm.ptrmask.p0.i64(ptr {after}, i64 -64)", buffer.name)
-        self.pointers[buffer] = place
+        self.pointers |= heap.begin(w, held, buffers, sizes)
         self.heap.append(held)
-        self.stmt(stmt.body)
+        self.stmt(body)
         self.heap.pop()
         w.emit(f"call void @free(ptr {held})")
 
@@ -361,23 +367,16 @@ class _Function:
 
     def _ramp(self, node: Ramp, args: list[str]) -> str:
         w, dtype = self.w, node.dtype
-        if isinstance(node.stride, Var) and node.stride in self.parameters:
+        if isinstance(node.stride, Var) and node.stride in self.given:
             # The same in every loop; vector products of int64 are slow.
             key = (node.stride, node.lanes)
             if key not in self.steps:
                 with w.at_entry():
-                    self.steps[key] = self._steps(dtype, args[1])
+                    self.steps[key] = arithmetic.emit_steps(w, dtype, args[1])
             steps = self.steps[key]
         else:
-            steps = self._steps(dtype, args[1])
+            steps = arithmetic.emit_steps(w, dtype, args[1])
         return w.binary("add", dtype, w.broadcast(args[0], dtype), steps)
-
-    def _steps(self, dtype: DType, stride: str) -> str:
-        """Append the distances of lanes from the first one."""
-        lanes = ", ".join(f"{value_type(dtype.element)} {i}" for i in range(dtype.lanes))
-        if stride == "1":
-            return f"<{lanes}>"
-        return self.w.binary("mul", dtype, self.w.broadcast(stride, dtype), f"<{lanes}>")
 
     def _lazy(self, node: IfThenElse, done: dict[int, str]) -> str:
         """Emit a choice whose other side is not evaluated (vectors: both, loads masked before)."""

@@ -38,6 +38,10 @@ class Holding:
     def __init__(self, w: Writer, places: Sequence[tuple[Buffer, Access]]) -> None:
         self._w, self._places = w, places
         self._before = [self._value(b, a) for b, a in places]
+        for buffer, access in places:
+            # The loop writes what it leaves there, however many rounds it has.
+            if (line := w.recent.needless(buffer, access)) is not None:
+                w.lines[line] = ""
         self._block = w.block
         self._names: list[str] = []
         self._line = self._begin = 0

@@ -64,8 +64,11 @@ class Induction:
         self._starts: list[str] = []
         self._steps: list[str] = []
         for m in self._moving:
-            at = f"getelementptr {unit_of(m.buffer)}, ptr"
-            self._starts.append(w.let(f"{at} {pointers[m.buffer]}, i64 {emit(m.start)}"))
+            at, start = (
+                f"getelementptr {unit_of(m.buffer)}, ptr {pointers[m.buffer]}",
+                emit(m.start),
+            )
+            self._starts.append(pointers[m.buffer] if start == "0" else w.let(f"{at}, i64 {start}"))
             self._steps.append(emit(m.step))
         self._names: list[tuple[str, str]] = []
         self._line = 0

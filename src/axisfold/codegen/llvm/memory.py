@@ -10,12 +10,12 @@ from typing import Final
 
 from axisfold.analysis.evaluate import constant_lanes
 from axisfold.analysis.linear import split_constant
-from axisfold.codegen.llvm.arithmetic import intrinsic, narrow_bits, widen_bits
+from axisfold.codegen.llvm.arithmetic import narrow_bits, widen_bits
 from axisfold.codegen.llvm.recent import Access, Lanes, Place
 from axisfold.codegen.llvm.transpose import column
 from axisfold.codegen.llvm.types import memory_type, suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
-from axisfold.dtypes import INT64, DType
+from axisfold.dtypes import DType
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Ramp
@@ -324,23 +324,6 @@ def loaded(w: Writer, node: Load, value: str) -> str:
         dtype = stored(node.dtype)
         return w.compare("ne", dtype, value, w.const(0, dtype))
     return widen_bits(w, value, node.dtype) if node.dtype.kind == "bfloat" else value
-
-
-def heap_bytes(w: Writer, itemsize: int, extents: Sequence[str]) -> str:
-    """Append how much to allocate; a size beyond 64 bits asks for all there is and fails."""
-    pair = "{ i64, i1 }"
-    name = "llvm.umul.with.overflow.i64"
-    w.declarations[name] = f"declare {pair} @{name}(i64, i64)"
-    # 64 bytes more leave room to align, and malloc(0) may return null, which is no failure.
-    size, failed = str(itemsize), "false"
-    for extent in extents:
-        rounds = intrinsic(w, "smax", INT64, extent, "0")
-        both = w.let(f"call {pair} @{name}(i64 {size}, i64 {rounds})")
-        size = w.let(f"extractvalue {pair} {both}, 0")
-        flag = w.let(f"extractvalue {pair} {both}, 1")
-        failed = w.let(f"or i1 {failed}, {flag}")
-    more = intrinsic(w, "uadd.sat", INT64, size, "64")
-    return w.let(f"select i1 {failed}, i64 -1, i64 {more}")
 
 
 def emit_store(

@@ -4,15 +4,18 @@
 The threads know one kind of function, ``i32 chunk(ptr context, i64 begin, i64 end)``, which runs
 some neighbouring rounds and returns 0 or an error.  The context is a struct on the stack of the
 kernel.  A chunk only unpacks it and calls the function that holds the loop: there the buffers are
-parameters again, which can promise that they do not overlap.
+parameters again, which can promise that they do not overlap.  Where no pass asks for that, the
+chunk holds the loop itself: a function costs as much as fifty lines.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from axisfold.codegen.llvm.types import value_type
+from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import INT64
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, Load, Var
@@ -103,16 +106,68 @@ def _captured(root: Stmt) -> tuple[tuple[Buffer, ...], tuple[Var, ...]]:
 
 def context_type(outlined: Outlined) -> str:
     """Return the LLVM type of the struct that carries what a loop captures."""
-    kinds = ["ptr"] * len(outlined.buffers) + [value_type(v.dtype) for v in outlined.variables]
-    return "{ " + ", ".join(kinds) + " }" if kinds else "{}"
+    return "{ " + ", ".join(_kinds(outlined)) + " }"
+
+
+def _kinds(outlined: Outlined) -> list[str]:
+    return ["ptr" for _ in outlined.buffers] + [value_type(v.dtype) for v in outlined.variables]
+
+
+def pack(
+    w: Writer, outlined: Outlined, pointers: Mapping[Buffer, str], values: Mapping[Var, str]
+) -> str:
+    """Append a context on the stack with what a loop captures, and return its address."""
+    kind, context = context_type(outlined), w.fresh("context")
+    w.entry.append(f"  {context} = alloca {kind}")
+    held = [pointers[b] for b in outlined.buffers] + [values[v] for v in outlined.variables]
+    for n, (own, value) in enumerate(zip(_kinds(outlined), held, strict=True)):
+        place = w.let(f"getelementptr {kind}, ptr {context}, i32 0, i32 {n}")
+        w.emit(f"store {own} {value}, ptr {place}")
+    return context
+
+
+class Taken(NamedTuple):
+    """What a function takes: where buffers are, what variables are, and its parameters."""
+
+    pointers: dict[Buffer, str]
+    values: dict[Var, str]
+    parameters: str
+
+
+def take(
+    w: Writer, buffers: Sequence[Buffer], variables: Sequence[Var], readonly: Container[Buffer]
+) -> Taken:
+    """Return what a function has as its parameters, some buffers for reading only."""
+    pointers = {b: w.fresh(b.name) for b in buffers}
+    values = {v: w.fresh(v.name) for v in variables}
+    parameters = [
+        f"ptr noalias {'readonly ' if buffer in readonly else ''}{name}"
+        for buffer, name in pointers.items()
+    ]
+    parameters += [f"{value_type(var.dtype)} {name}" for var, name in values.items()]
+    return Taken(pointers, values, ", ".join(parameters))
+
+
+def unpack(w: Writer, outlined: Outlined) -> Taken:
+    """Append at the head of a chunk the reads of what its loop captures."""
+    kind, context = context_type(outlined), w.fresh("context")
+    captured = (*outlined.buffers, *outlined.variables)
+    names: dict[Buffer | Var, str] = {}
+    with w.at_entry():
+        for n, (own, item) in enumerate(zip(_kinds(outlined), captured, strict=True)):
+            place = w.let(f"getelementptr {kind}, ptr {context}, i32 0, i32 {n}")
+            names[item] = w.let(f"load {own}, ptr {place}", item.name)
+    pointers = {b: names[b] for b in outlined.buffers}
+    values = {v: names[v] for v in outlined.variables}
+    values |= {v: w.fresh(v.name) for v in (outlined.begin, outlined.end)}
+    parameters = f"ptr {context}, i64 {values[outlined.begin]}, i64 {values[outlined.end]}"
+    return Taken(pointers, values, parameters)
 
 
 def chunk_text(outlined: Outlined, chunk: str, rounds: str) -> str:
     """Return the function ``chunk``, which unpacks a context and calls ``rounds``."""
-    kind = context_type(outlined)
-    kinds = ["ptr"] * len(outlined.buffers) + [value_type(v.dtype) for v in outlined.variables]
-    lines, args = [], []
-    for n, own in enumerate(kinds):
+    kind, lines, args = context_type(outlined), [], []
+    for n, own in enumerate(_kinds(outlined)):
         lines.append(f"  %p{n} = getelementptr {kind}, ptr %context, i32 0, i32 {n}")
         lines.append(f"  %v{n} = load {own}, ptr %p{n}")
         args.append(f"{own} %v{n}")

@@ -95,10 +95,21 @@ class Recent:
         """Note a write, of a line of text; return the line of a write that it makes needless."""
         self._lanes.pop(buffer, None)
         known = self._known.get(buffer, {})
-        hidden = known.get(access)
+        hidden = self.needless(buffer, access) if access in known else None
         kept = {other: entry for other, entry in known.items() if access.is_apart(other)}
         self._known[buffer] = kept | {access: _Known(value, line)}
-        return hidden.line if hidden is not None and not hidden.is_read else None
+        return hidden
+
+    def needless(self, buffer: Buffer, access: Access) -> int | None:
+        """Return the line of a write that nothing reads if another follows, None if there is none.
+
+        Parameters
+        ----------
+        buffer, access
+            A place whose value is known.
+        """
+        entry = self._known[buffer][access]
+        return None if entry.is_read else entry.line
 
     def take(self, buffer: Buffer, access: Access) -> tuple[str, int | None]:
         """Return the value of a place that is known, and the line of the write that gave it."""

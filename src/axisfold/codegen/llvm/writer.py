@@ -24,6 +24,10 @@ _PURE: Final = frozenset(
         "extractelement", "shufflevector",
     )
 )  # fmt: skip
+# Truth values that are known, and where all lanes are.
+_TRUE: Final = ("true", "splat (i1 true)")
+_FALSE: Final = ("false", "splat (i1 false)")
+_NUMBER: Final = re.compile(r"(?:splat \(\w+ )?0x([0-9A-F]{16})\)?")
 _PURE_CALL: Final = re.compile(r"@(llvm\.(?!masked)|axisfold\.)")
 
 
@@ -193,11 +197,19 @@ class Writer:
         """Append a two-operand instruction."""
         if b == "0" and instruction in ("add", "sub"):
             return a
+        if instruction in ("and", "or"):
+            for value, other in ((a, b), (b, a)):
+                if value in (_TRUE if instruction == "and" else _FALSE):
+                    return other
+                if value in (_FALSE if instruction == "and" else _TRUE):
+                    return value
         return self.let(f"{instruction} {value_type(dtype)} {a}, {b}")
 
     def compare(self, predicate: str, dtype: DType, a: str, b: str) -> str:
         """Append a comparison with an ``icmp`` or ``fcmp`` predicate."""
         kind = "fcmp" if dtype.is_float else "icmp"
+        if a == b and predicate in ("ord", "uno") and _is_number(a):
+            return (_TRUE if predicate == "ord" else _FALSE)[dtype.lanes > 1]
         return self.let(f"{kind} {predicate} {value_type(dtype)} {a}, {b}")
 
     def select(self, condition: str, dtype: DType, a: str, b: str) -> str:
@@ -216,6 +228,12 @@ class Writer:
         first = self.let(f"insertelement {kind} poison, {scalar} {value}, i64 0")
         mask = f"<{dtype.lanes} x i32> zeroinitializer"
         return self.let(f"shufflevector {kind} {first}, {kind} poison, {mask}")
+
+
+def _is_number(value: str) -> bool:
+    """Return whether a value is a constant float and no NaN."""
+    found = _NUMBER.fullmatch(value)
+    return found is not None and int(found[1], 16) & ((1 << 63) - 1) <= 0x7FF << 52
 
 
 def _operand_type(operand: str) -> str:
