@@ -13,7 +13,7 @@ from axisfold.ir.expr import Binary, Compare, Expr, Load, Node, Var
 from axisfold.ir.stmt import Allocate, For, Let, Seq, Shuffle, Stmt, Store, Ticket
 from axisfold.ir.walk import post_order, rebuild, rewrite, statements
 
-S = TypeVar("S", bound=Stmt)
+S = TypeVar("S", bound=Stmt | Expr)
 
 
 def renamed_loops(stmt: S) -> S:

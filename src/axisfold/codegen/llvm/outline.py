@@ -151,7 +151,7 @@ def take(
 def unpack(w: Writer, outlined: Outlined) -> Taken:
     """Append at the head of a chunk the reads of what its loop captures."""
     kind, context = context_type(outlined), w.fresh("context")
-    captured = (*outlined.buffers, *outlined.variables)
+    captured: tuple[Buffer | Var, ...] = (*outlined.buffers, *outlined.variables)
     names: dict[Buffer | Var, str] = {}
     with w.at_entry():
         for n, (own, item) in enumerate(zip(_kinds(outlined), captured, strict=True)):
