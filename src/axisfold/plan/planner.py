@@ -222,13 +222,14 @@ def traced_key(traced: Traced) -> Hashable:
 
 def plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> Plan:
     """Return the plan of a layout class; the same class is planned once."""
-    key = (traced_key(traced), layout, target, config.tuned)
+    fold = traced_key(traced)
+    key = (fold, layout, target, config.tuned)
     found = _plans.get(key)
     if found is None:
         with _lock:
             found = _plans.get(key)
             if found is None:
-                found = _plans[key] = make_plan(traced, layout, target)
+                found = _plans[key] = make_plan(traced, layout, target, None, fold)
     return found
 
 
@@ -239,11 +240,18 @@ def forget_plan(traced: Traced, layout: LayoutClass, target: Target = HOST) -> N
 
 
 def make_plan(
-    traced: Traced, layout: LayoutClass, target: Target = HOST, rule: Rule | None = None
+    traced: Traced,
+    layout: LayoutClass,
+    target: Target = HOST,
+    rule: Rule | None = None,
+    fold: Hashable = None,
 ) -> Plan:
-    """Write te and schedule by a rule, by default the target's first one that applies."""
+    """Plan a class by a rule, by default the target's first one that applies.
+
+    The parameters are those of :class:`Plan`.
+    """
     target = with_vectors(target)
-    fold = traced_key(traced)
+    fold = traced_key(traced) if fold is None else fold
     if rule is None:
         rules = rules_of(target, is_spread=traced.is_spread)
         rule = next(r for r in rules if r.applies(layout, traced))
