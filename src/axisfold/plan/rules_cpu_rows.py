@@ -8,6 +8,7 @@ from typing import Any, Final
 from axisfold.ir import build
 from axisfold.plan.compose import NARROW_STREAMS, Graph
 from axisfold.plan.schedules_cpu import (
+    FEW_VECTORS,
     accumulators,
     calls,
     element_bytes,
@@ -301,6 +302,8 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
         if calls(tile_pass) or tile_pass.is_seldom:
             many = 1  # the processor has several in flight, and registers hold their constants
+        elif len(passes) > 1:
+            many = min(many, FEW_VECTORS)  # exponentials take the time, and all passes the text
         is_alone = part is None and len(often) == 1
         most = long_streams(target) if length == "huge" else many
         places = min(streams_of(graph), many, most) if is_alone else 1
@@ -311,7 +314,7 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
         if part is not None and part.dtype.is_float and len(passes) > 1:
             short_sums(s, tensors, s[part], state, run, target, ahead)
             continue
-        is_long = length in LONG
+        is_long = length in LONG or len(passes) > 1
         fold_by_lanes(
             s, tensors, state, run, width, many, streams=places, ahead=ahead, is_long=is_long
         )

@@ -21,7 +21,7 @@ from axisfold.plan.explain import layout_text
 from axisfold.plan.rules_cpu_columns import CACHED_VECTORS, TILE_AHEAD
 from axisfold.plan.rules_cpu_narrow import HALVED, ROW_PLACES, ROW_STREAMS, ROWS_AHEAD
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES, PLACE_AHEAD
-from axisfold.plan.schedules_cpu import FEW_LANES, STREAMS
+from axisfold.plan.schedules_cpu import FEW_LANES, FEW_VECTORS, STREAMS
 from axisfold.plan.script import schedule_source
 from axisfold.plan.traffic import LINE_BYTES
 from axisfold.plan.writing import loops as lowered
@@ -731,6 +731,16 @@ def test_truth_values_of_long_rows_are_merged_in_loops(plans, size, is_long):
     assert axisfold.any(x)
     (plan,) = plans
     assert (host_vector_bytes() in _merging_rounds(plan)) == is_long
+
+
+def test_passes_over_a_row_merge_few_vectors_in_loops(plans):
+    x = numbers(3, 999)
+    found = axisfold.logsumexp(x, axis=1)
+    wanted = np.log(np.exp(x.astype("float64")).sum(axis=1))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    (plan,) = plans
+    assert plan.rule.name == "row_of_passes"
+    assert {FEW_VECTORS, host_vector_bytes() // 4} <= set(_merging_rounds(plan))
 
 
 def _merging_rounds(plan):
