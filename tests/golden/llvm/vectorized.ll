@@ -205,16 +205,14 @@ after.b.2:
   br label %loop.b.4
 loop.b.4:
   %k.inner.inner.v = phi i64 [ 0, %after.b.2 ], [ %k.inner.inner.v.next, %body.b.4 ]
-  %at = phi ptr [ %B.rf, %after.b.2 ], [ %at.next, %body.b.4 ]
   %v.157 = icmp slt i64 %k.inner.inner.v, 8
   br i1 %v.157, label %body.b.4, label %after.b.4
 body.b.4:
-  %v.158 = call ptr asm "", "=r,0"(ptr %at)
-  %v.159 = load float, ptr %v.156, align 4
-  %v.160 = load float, ptr %v.158, align 4
-  %v.161 = fadd float %v.159, %v.160
+  %v.158 = load float, ptr %v.156, align 4
+  %v.159 = getelementptr float, ptr %B.rf, i64 %k.inner.inner.v
+  %v.160 = load float, ptr %v.159, align 4
+  %v.161 = fadd float %v.158, %v.160
   store float %v.161, ptr %v.156, align 4
-  %at.next = getelementptr float, ptr %v.158, i64 1
   %k.inner.inner.v.next = add nsw i64 %k.inner.inner.v, 1
   br label %loop.b.4
 after.b.4:

@@ -8,8 +8,9 @@ from te_support.kernels import buffer, index, kernel, loop, run
 from axisfold.codegen.llvm import emit_kernel
 from axisfold.codegen.llvm.induction import MOST
 from axisfold.dtypes import INT64
+from axisfold.ir import build
 from axisfold.ir.expr import Binary, Load, Var
-from axisfold.ir.stmt import For, Let, Store
+from axisfold.ir.stmt import Allocate, For, Let, Store
 
 SIZE, ROUNDS = 64, 5
 
@@ -58,6 +59,18 @@ def test_places_that_move_in_other_ways_have_none(place):
     program = folded(place)
     assert " = phi ptr " not in emit_kernel(program)
     assert added(program) > 0
+
+
+def test_places_on_the_stack_have_none():
+    A, B = buffer("A", "int64", ROUNDS), buffer("B", "int64", 1)
+    P = buffer("P", "int64", ROUNDS, scope="local")
+    copied = loop(ROUNDS, lambda i: Store(P, i, Load(A, i)), "j")
+    added = loop(ROUNDS, lambda i: Store(B, index(0), Load(B, index(0)) + Load(P, i) * Load(A, i)))
+    program = kernel([A, B], [B], Allocate(P, build.seq(copied, added)))
+    assert emit_kernel(program).count(" = phi ptr ") == 2  # of A, in each loop
+    found = np.zeros(1, np.int64)
+    run(program, np.arange(ROUNDS) + 1, found)
+    assert found[0] == sum((i + 1) ** 2 for i in range(ROUNDS))
 
 
 def test_places_that_other_elements_tell_have_none():

@@ -3,7 +3,8 @@
 
 LLVM would find them too, by strength reduction, but looks at each access for that, which takes a
 fifth of its time; so it is not told how they move.  What a loop writes is left to it: it knows that
-other memory is another only as long as it sees where addresses come from.
+other memory is another only as long as it sees where addresses come from.  So is the stack: one
+counter tells all of its places.
 """
 
 from __future__ import annotations
@@ -111,9 +112,9 @@ def _moving(loop: For, inside: Round, places: Places) -> list[_Moving]:
     for node in inside.accesses:
         base = places.split(node).base
         key = node.buffer, base
-        if key in found or node.buffer in written or base.dtype.lanes > 1:
+        if key in found or node.buffer in written or node.buffer.is_on_stack:
             continue
-        parts = _parts(base, loop.var)
+        parts = _parts(base, loop.var) if base.dtype.lanes == 1 else None
         if parts is None or build.is_const(parts[0], 0) or uses(base, varies):
             continue
         if any(isinstance(n, Load) for n in post_order(base)):
