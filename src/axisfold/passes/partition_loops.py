@@ -145,6 +145,13 @@ class _Partition(StmtRewriter):
         finally:
             self.around = saved
 
+    def visit_if(self, stmt: If) -> Stmt:
+        # In a part of a loop's rounds guards may hold that fail in others.
+        guard = build.bare(stmt.condition)
+        if guard is not stmt.condition and can_prove(guard, self.bounds):
+            return self.visit(stmt.then)
+        return super().visit_if(stmt)
+
     def visit_for(self, loop: For) -> Stmt:
         cut = self._cut(loop)
         if loop.kind != "parallel" or self.is_launched:
@@ -158,7 +165,7 @@ class _Partition(StmtRewriter):
             if (rounds := build.as_int(loop.extent)) is not None and rounds <= MAX_TAIL_STORES:
                 return super().visit_for(loop)
             last, _ = self._last(loop, reaches_of(loop.var, self._guards(loop)))
-            return super().visit_for(replace(loop, extent=simplify(last, self.bounds)))
+            return super().visit_for(replace(loop, extent=last))
         # A guard is taken out of the innermost serial loop that moves it: less code doubles.
         guards = [g for g in self._guards(loop) if not is_split_inside(g)]
         reaches = reaches_of(loop.var, guards)
@@ -171,8 +178,7 @@ class _Partition(StmtRewriter):
         ends = {reaches[c].end for c in ending}
         held = {c for c, edge in edges.items() if edge in ends}
         if held == edges.keys():
-            body = without(loop.body, held)
-            loop = replace(loop, extent=simplify(last, self.bounds), body=body)
+            loop = replace(loop, extent=last, body=without(loop.body, held))
             return self._by_groups(loop) or super().visit_for(loop)
         edges = {c: edge for c, edge in edges.items() if c not in held}
         loop = replace(loop, body=without(loop.body, held))
@@ -184,7 +190,7 @@ class _Partition(StmtRewriter):
             names = [(Var("whole", first.dtype), first), (Var("all", last.dtype), last)]
             first, last = (var for var, _ in names)
         interior = replace(loop, extent=first, body=without(loop.body, set(edges)))
-        rest = last - first
+        rest = simplify(last - first, self.bounds)
         is_rolled = loop.kind == "serial" or can_prove(rest <= FEW_ROUNDS, self.bounds)
         kind: LoopKind = "rolled" if is_rolled else loop.kind
         body = loop.body if self._is_small(loop.body) else self._rolled(loop.body)
@@ -277,7 +283,7 @@ class _Partition(StmtRewriter):
             body = If(found.guard, body)
         for buffer in reversed(found.buffers):
             body = Allocate(buffer, body)
-        return replace(loop, extent=simplify(last, self.bounds), body=body)
+        return replace(loop, extent=last, body=body)
 
     def _guards(self, loop: For) -> Iterator[Found]:
         """Yield the guards inside a loop."""
@@ -331,7 +337,7 @@ class _Partition(StmtRewriter):
             if covers(loop.body, conditions):
                 rounds = build.minimum(end - loop.min, rounds)
                 ending |= conditions
-        return build.maximum(rounds, 0), ending
+        return simplify(build.maximum(rounds, 0), self.bounds), ending
 
 
 def _copies(stmt: Stmt) -> int:

@@ -63,8 +63,6 @@ DEVICE: Final[tuple[Pass, ...]] = (
     align_accesses,
     # Nothing above needs to know that offsets are wider than the variables declared.
     widen_indices,
-    # Before bodies multiply: each is simplified once.
-    simplify_program,
     # Last: written-out rounds differ in constants only, which fold as they are put in.
     unroll_loops,
 )

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from axisfold.analysis.bounds import Bounds
+from axisfold.analysis.simplify import simplify
 from axisfold.ir import build
-from axisfold.ir.stmt import For, Kernel, Stmt, Store
-from axisfold.ir.walk import statements
+from axisfold.ir.expr import Const
+from axisfold.ir.stmt import For, If, Kernel, Stmt, Store
+from axisfold.ir.walk import statements, uses
 from axisfold.passes.copying import written_out
 from axisfold.passes.registers import counts
-from axisfold.passes.rewriter import StmtRewriter
+from axisfold.passes.rewriter import EMPTY, StmtRewriter
 
 MAX_STORES: Final = 4096
 
@@ -43,4 +46,24 @@ class _Unroller(StmtRewriter):
         stores = sum(isinstance(node, Store) for node in statements(body))
         if extent * stores > MAX_STORES:
             return For(loop.var, loop.min, loop.extent, "serial", body)
-        return build.seq(*written_out(body, loop.var, (loop.min + n for n in range(extent))))
+        rounds = written_out(body, loop.var, (loop.min + n for n in range(extent)))
+        conditions = (n.condition for n in statements(body) if isinstance(n, If))
+        if any(uses(condition, {loop.var}) for condition in conditions):
+            rounds = [_Decider(self.bounds).visit(written) for written in rounds]
+        return build.seq(*rounds)
+
+
+class _Decider(StmtRewriter):
+    """Leaves out what never runs in one round, such as whole vectors where an array ends."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        super().__init__()
+        self.bounds = bounds
+
+    def visit_if(self, stmt: If) -> Stmt:
+        condition = simplify(stmt.condition, self.bounds)
+        if not isinstance(condition, Const):
+            return super().visit_if(stmt)
+        if condition.value:
+            return self.visit(stmt.then)
+        return EMPTY if stmt.otherwise is None else self.visit(stmt.otherwise)

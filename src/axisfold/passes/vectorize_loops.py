@@ -8,7 +8,7 @@ import operator
 
 from axisfold.analysis.bounds import Bounds, is_within
 from axisfold.analysis.linear import linear
-from axisfold.analysis.simplify import can_prove
+from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import (
@@ -155,8 +155,11 @@ class _Lanes:
                 return then
             if _agree(condition):
                 return If(ends[0], self.stmt(stmt.then, None))
+            some, whole = (simplify(end, self.bounds) for end in ends)
+            rest = then if build.is_const(some, True) else If(some, then)
             # Most vectors of a tail are whole ones, and masked loads of bytes are slow.
-            return If(ends[1], self.stmt(stmt.then, None), If(ends[0], then))
+            is_never = build.is_const(whole, False)
+            return rest if is_never else If(whole, self.stmt(stmt.then, None), rest)
         return build.seq(
             then, self.stmt(stmt.otherwise, self.both(mask, build.logical_not(condition)))
         )

@@ -11,16 +11,17 @@ from te_support.kernels import buffer, index, kernel
 import axisfold
 from axisfold import te
 from axisfold.analysis.evaluate import evaluate
+from axisfold.analysis.simplify import simplify
 from axisfold.api import launches
 from axisfold.build import build, lower
 from axisfold.ir import build as ir
-from axisfold.ir.expr import Compare, Load, Var
+from axisfold.ir.expr import Binary, Compare, Const, Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Seq, Store
 from axisfold.ir.walk import post_order, rewrite
 from axisfold.passes.partition_loops import partition_loops
 from axisfold.passes.pipelines import device
 from axisfold.passes.registers import counts
-from axisfold.passes.rewriter import substatements, with_body
+from axisfold.passes.rewriter import StmtRewriter, substatements, with_body
 from axisfold.passes.simplify_program import simplify_program
 from axisfold.passes.unroll_loops import unroll_loops
 from axisfold.plan import planner
@@ -104,6 +105,42 @@ def test_states_that_a_rest_shares_with_the_interior_stay_in_registers(name, mon
         for loop in (n for n in nodes if isinstance(n, For) and n.kind == "rolled"):
             others = {n.buffer for n in post_order(loop.body) if isinstance(n, (Load, Store))}
             assert not counts(loop, others - {allocation.buffer}), loop.var.name
+
+
+class _Known(StmtRewriter):
+    """Collects conditions that always hold or never, and ends of loops that can be told shorter."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def visit_if(self, stmt):
+        if isinstance(simplify(ir.bare(stmt.condition), self.bounds), Const):
+            self.found.append(stmt.condition)
+        return super().visit_if(stmt)
+
+    def visit_for(self, loop):
+        if isinstance(short := simplify(loop.extent, self.bounds), Binary) and short.op != "max":
+            self.found += [n for n in (loop.extent,) if isinstance(n, Binary) and n.op == "max"]
+        return super().visit_for(loop)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "axis"),
+    [("logsumexp", (300, 80), 0), ("softmax", (40, 4100), 1), ("sum", (3, 70_000), 1),
+     ("var", (4, 5000), 1), ("sum", (33, 35), 0), ("argmax", (100_000,), 0)],
+)  # fmt: skip
+def test_nothing_is_asked_that_is_known(name, shape, axis, monkeypatch):
+    """No pass simplifies the program after loops were cut: each makes what it makes simple."""
+    monkeypatch.setattr(planner, "_plans", {})
+    launches.forget()
+    getattr(axisfold, name)(np.ones(shape, np.float32), axis=axis)
+    plans = [p for p in planner._plans.values() if p.target.kind == "llvm"]
+    assert plans
+    for plan in plans:
+        asked = _Known()
+        asked.run(plan.compiled.device)
+        assert not asked.found
 
 
 def _allocated(stmt):

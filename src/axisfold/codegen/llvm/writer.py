@@ -197,6 +197,8 @@ class Writer:
         """Append a two-operand instruction."""
         if b == "0" and instruction in ("add", "sub"):
             return a
+        if a == "0" and instruction == "add":
+            return b
         if instruction in ("and", "or"):
             for value, other in ((a, b), (b, a)):
                 if value in (_TRUE if instruction == "and" else _FALSE):
