@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums of exponentials by runs: which rule folds them, their last digits, and hostile data."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from fold_support.flags import needs_flags, underflows
 from fold_support.spreads import agree
 
 import axisfold as af
 from axisfold import te
+from axisfold.api.catalog.exponentials import softmax
 from axisfold.api.launches import forget
 from axisfold.build import build
 from axisfold.plan import planner
@@ -255,3 +259,43 @@ def test_softmax_of_hostile_rows(rules, count, dtype):
     assert (zero[is_empty] == 0).all()
     np.testing.assert_array_equal(zero[~is_empty], af.softmax(x, 1)[~is_empty])
     assert "held_row" in {plan.rule.name for plan in rules}
+
+
+@pytest.fixture
+def one_thread(monkeypatch):
+    """Fold in the thread that asks for it."""
+    monkeypatch.setattr(af.config, "threads", 1)
+
+
+# Results that are subnormal are not asked for: those of softmax are sums at least.
+@needs_flags
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(n, d) for n in ("logsumexp", "log_softmax") for d in ("f4", "f2", "f8")]
+    + [("softmax", "f4"), ("softmax", "f8")],
+)
+def test_exponentials_are_not_subnormal(one_thread, name, axis, dtype):
+    """Products that are take a processor more than a hundred cycles."""
+    far = {"f4": 125, "f2": 125, "f8": 800}[dtype]
+    x = (np.random.default_rng(5).random((528, 1200)) * -far).astype(dtype)
+    if name == "softmax":
+        x[x < {"f4": -75, "f8": -690}[dtype]] = -np.inf
+    call = lambda: getattr(af, name)(x, axis=axis)  # noqa: E731
+    call()
+    assert not underflows(call)
+
+
+def test_shares_that_are_0_as_float16_are_normal_before():
+    n = 4096
+    x = te.placeholder((n,), name="x", dtype="float16")
+    total = 3e9
+    r = SimpleNamespace(
+        origin=te.const(1.0, "float32"), scale=te.const(2.0**-64 / total, "float32")
+    )
+    z = te.compute((n,), lambda i: softmax().spread(x[i], r), name="z")
+    given = np.linspace(-140, 0.5, n).astype("f2")
+    given[:2], out = (-INF, -6e4), np.empty(n, "f4")
+    build(te.create_schedule(z.op), [x, z])(given, out)
+    assert out.min() > np.finfo("f4").tiny
+    np.testing.assert_allclose(out, np.exp(given.astype("f8") - 1) / total, rtol=1e-5, atol=1e-25)

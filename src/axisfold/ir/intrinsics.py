@@ -38,13 +38,16 @@ class Intrinsic:
     meaning: str
 
 
+SHORT_LIFT: Final = 2.0**64
+"""What ``exp_short`` multiplies by: CPUs take a hundred cycles for subnormal numbers."""
+
 _ROWS: Final = (
     Intrinsic("abs", 1, "same", "any", "magnitude; the least integer maps to itself"),
     Intrinsic("sqrt", 1, "same", "floats", "square root, NaN below zero"),
     Intrinsic("exp", 1, "same", "floats", "e**x"),
     Intrinsic("exp_nonpositive", 1, "same", "floats", "e**x for x <= 0, else any number"),
     Intrinsic("exp_rounded", 1, "same", "floats", "e**x for x <= 0 that was rounded before"),
-    Intrinsic("exp_short", 1, "same", "floats", "e**x for x <= 0 of elements of 16 bits"),
+    Intrinsic("exp_short", 1, "same", "floats", "2**64 e**x for x <= 0 of elements of 16 bits"),
     Intrinsic("exp_difference", 2, "same", "floats", "e**(x - a) for x <= a + 1 and a few whole a"),
     Intrinsic("exp2", 1, "same", "floats", "2**x"),
     Intrinsic("expm1", 1, "same", "floats", "e**x - 1 without cancellation"),

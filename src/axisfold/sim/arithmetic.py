@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from axisfold.bfloat16 import bits_of, value_of
 from axisfold.dtypes import FLOAT32, DType, Scalar, highest, lowest
 from axisfold.ir.expr import BinaryOp, CompareOp
+from axisfold.ir.intrinsics import SHORT_LIFT
 
 Array = NDArray[Any]
 
@@ -259,7 +260,8 @@ _EXACT: Final[dict[str, Callable[..., Array]]] = {
     "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "likely": np.asarray,
 }  # fmt: skip
 _ROUNDED: Final[dict[str, Callable[..., Array]]] = {
-    "exp": np.exp, "exp_nonpositive": np.exp, "exp_rounded": np.exp, "exp_short": np.exp,
+    "exp": np.exp, "exp_nonpositive": np.exp, "exp_rounded": np.exp,
+    "exp_short": lambda x: np.exp(x) * SHORT_LIFT,
     "exp2": np.exp2, "expm1": np.expm1,
     "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh, "erf": _erf, "power": np.power,

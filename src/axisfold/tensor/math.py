@@ -48,7 +48,8 @@ exp_rounded = _unary(
     "exp_rounded", "e**x of x <= 0 that was rounded before: off by |x| units more, in fewer steps"
 )
 exp_short = _unary(
-    "exp_short", "e**x of x <= 0 of 16-bit elements: off by |x| units more, in the fewest steps"
+    "exp_short",
+    "2**64 e**x of x <= 0 of 16-bit elements: off by 32 + |x| units, in the fewest steps",
 )
 exp2 = _unary("exp2", "2**x")
 expm1 = _unary("expm1", "e**x - 1 without cancellation")

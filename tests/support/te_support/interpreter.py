@@ -117,7 +117,7 @@ def saturated(value, low, high):
 LIBRARY = {
     "exp_nonpositive": np.exp,
     "exp_rounded": np.exp,
-    "exp_short": np.exp,
+    "exp_short": lambda x: (np.exp(x.astype("f8")) * 2.0**64).astype(x.dtype),
     "exp_difference": lambda x, a: np.exp(x.astype("f8") - a).astype(x.dtype),
     "sqrt": np.sqrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
     "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos,

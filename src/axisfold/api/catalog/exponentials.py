@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from axisfold.dtypes import FLOAT32, FLOAT64, INT64
+from axisfold.dtypes import FLOAT16, FLOAT32, FLOAT64, INT64
 from axisfold.ir import build
+from axisfold.ir.intrinsics import SHORT_LIFT
 from axisfold.tensor import math as te
 from axisfold.tensor.reducer import Reducer
 from axisfold.tensor.values import two_sum
@@ -24,6 +25,10 @@ _MOST = 256.0
 # Positive float32 that are summed as they are: where a logarithm follows, and where a quotient
 # shows what the sum is off by.
 _TERMS, _FEW = 16, 2
+# Exponentials are times this, as CPUs take a hundred cycles for subnormal numbers.
+_LIFT = SHORT_LIFT
+# What is 0 as a float16, and no subnormal float32 when it is divided by a sum.
+_LEAST = 2.0**-22
 
 
 def _scale(a: Any, m: Any) -> Any:
@@ -56,24 +61,24 @@ def _narrow(x: Any) -> Any:
 
 
 def _plain(x: Any, origin: Any) -> Any:
-    """``exp(x - origin)``, up to the rounding of the difference."""
+    """``exp(x - origin)`` times ``_LIFT``, up to the rounding of the difference."""
     difference = _narrow(x) - origin
     if x.dtype.is_half:
         return te.exp_short(difference)
     is_single = difference.dtype == FLOAT32
-    return te.exp_rounded(difference) if is_single else te.exp_nonpositive(difference)
+    return (te.exp_rounded if is_single else te.exp_nonpositive)(difference) * _LIFT
 
 
 def _exact(x: Any, origin: Any) -> Any:
-    """``exp(x - origin)`` of a difference that is not rounded where the element is a float32.
+    """``exp(x - origin)`` times ``_LIFT``; the difference of float32 is not rounded.
 
     The exponential of a rounded difference d is off by up to d / 2 units in the last place.
     """
     if x.dtype != FLOAT32:
         return _plain(x, origin)
     difference, rest = two_sum(x, origin * -1.0)
-    power = te.exp_nonpositive(difference)
-    return power + power * te.select(rest.equal(rest), rest, 0.0)
+    power = te.exp_nonpositive(difference) * _LIFT
+    return power + power * te.select(difference > -104.0, rest, 0.0)
 
 
 def _held(t: Any, origin: Any) -> Callable[[Any], Any] | None:
@@ -86,7 +91,7 @@ def _held(t: Any, origin: Any) -> Callable[[Any], Any] | None:
     is_near = te.abs(origin) < _MOST
     whole = t.once(te.select(is_near, te.round(origin), 0.0))
     base = t.once(te.select(is_near, 0.0, origin))
-    return lambda x: te.exp_difference(x - base, whole)
+    return lambda x: te.exp_difference(x - base, whole) * _LIFT
 
 
 def _sum(t: Any, function: Callable[[Any], Any], terms: int) -> Any:
@@ -101,7 +106,7 @@ def _tile(power: Callable[[Any, Any], Any]) -> Callable[[Any], dict[str, Any]]:
         m = t.max(_narrow, loses_nan=True)
         largest = t.sum(lambda x: te.cast(INT64, _narrow(x).equal(m)))
         others = _sum(t, lambda x: te.select(_narrow(x).equal(m), 0.0, power(x, m)), _TERMS)
-        return {"m": m, "s": te.cast(FLOAT64, others) + te.cast(FLOAT64, largest - 1)}
+        return {"m": m, "s": te.cast(FLOAT64, others) / _LIFT + te.cast(FLOAT64, largest - 1)}
 
     return tile
 
@@ -113,8 +118,8 @@ def _tile_of_all(t: Any) -> dict[str, Any]:
     m = t.max(_narrow, loses_nan=True)
     origin = _finite(m)
     plain = functools.partial(_exact, origin=origin)
-    power = t.hold(plain, lambda power, r: power * r.scale, _held(t, origin))
-    return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: power, _FEW)) - 1.0}
+    power = t.hold(plain, lambda power, r: _least(t, power) * r.scale, _held(t, origin))
+    return {"m": m, "s": te.cast(FLOAT64, _sum(t, lambda x: power, _FEW)) / _LIFT - 1.0}
 
 
 def _finite(m: Any) -> Any:
@@ -153,6 +158,11 @@ def _origin(a: Any, empty: str) -> Any:
     return te.select(a.m.equal(-_INF), 0.0, a.m) if empty == "zero" else a.m
 
 
+def _least(x: Any, power: Any) -> Any:
+    """Return an exponential of ``x`` that gives no subnormal share, but 0 as well."""
+    return te.select(power > _LEAST, power, _LEAST) if x.dtype == FLOAT16 else power
+
+
 def _of_none(a: Any, empty: str) -> Any:
     """Return the factor of exponentials that are all 0 in a row of -inf."""
     return 1.0 if empty == "zero" else te.select(a.m.equal(-_INF), math.nan, 1.0)
@@ -167,9 +177,9 @@ def softmax(empty: str = "nan") -> Reducer:
         total = te.select(a.m.equal(_INF), math.nan, total)
         return {
             "m": _origin(a, empty),
-            "total": total,
+            "total": total * _LIFT,
             "origin": _finite(te.cast(FLOAT32, a.m)),
-            "scale": te.cast(FLOAT32, _of_none(a, empty) / total),
+            "scale": te.cast(FLOAT32, _of_none(a, empty) / (total * _LIFT)),
         }
 
     return _reducer("softmax", _tile_of_all, finalize, _share)
@@ -179,9 +189,9 @@ def _share(x: Any, r: Any) -> Any:
     x = build.as_expr(x)
     if x.dtype.is_half or x.dtype == FLOAT32:
         # As in the tile form: where threads hold their elements, this power is in a register.
-        return _exact(x, r.origin) * r.scale
+        return _least(x, _exact(x, r.origin)) * r.scale
     wide = te.cast(FLOAT64, x)
-    power = te.exp_nonpositive(wide - r.m)
+    power = te.exp_nonpositive(wide - r.m) * _LIFT
     # The difference of float64 numbers is rounded; exp would make much of that.
     _, rest = two_sum(wide, r.m * -1.0)
     return te.select(rest.equal(rest), power + power * rest, power) / r.total

@@ -9,6 +9,7 @@ from axisfold.codegen.c.spelling import constant, is_limit, suffix, value_type
 from axisfold.codegen.text import Binding, Code, cast, infix
 from axisfold.dtypes import BOOL
 from axisfold.ir.expr import Call, Cast, Compare, Const
+from axisfold.ir.intrinsics import SHORT_LIFT
 
 
 def emit_compare(helpers: Helpers, node: Compare, a: Code, b: Code) -> Code:
@@ -51,6 +52,9 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
         return helpers.call(name, dtype, *args)
     if name == "exp_difference":
         return rounded(helpers, dtype, helpers.call(name, computed(dtype), *args))
+    if name == "exp_short":
+        lift = helpers.constant(SHORT_LIFT, computed(dtype))
+        return rounded(helpers, dtype, infix("*", helpers.math(maths(name, dtype), *args), lift))
     if name == "abs" and not dtype.is_float:
         return helpers.call("abs", dtype, args[0]) if dtype.kind == "int" else args[0]
     if node.dtype.element == BOOL:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,6 +13,7 @@ from axisfold.codegen.cuda.spelling import constant, suffix, value_type
 from axisfold.codegen.text import Binding, Code, call, cast, infix
 from axisfold.dtypes import BOOL, INT32, INT64
 from axisfold.ir.expr import Binary, Call, Cast, Compare, Const, Expr, Load, Node
+from axisfold.ir.intrinsics import SHORT_LIFT
 from axisfold.ir.walk import post_order
 
 _LOG2_E: Final = float.fromhex("0x1.715476p+0")  # log2(e) as a float32
@@ -122,9 +124,12 @@ def emit_call(helpers: Helpers, node: Call, args: list[Code]) -> Code:
         sign = "" if dtype.kind == "int" else "u"
         return call(f"__{sign}mul{'64' if dtype.bits == 64 else ''}hi", *args)
     if name in ("exp_nonpositive", "exp_rounded", "exp_short") and dtype.bits == 64:
-        return helpers.named("exp_nonpositive_f64", *args)
+        power = helpers.named("exp_nonpositive_f64", *args)
+        return infix("*", power, constant(SHORT_LIFT, dtype)) if name == "exp_short" else power
     if name == "exp_short":  # in fewer steps than expf
-        power = infix("*", args[0], constant(_LOG2_E, computed(dtype)))
+        single = computed(dtype)
+        lift = constant(math.log2(SHORT_LIFT), single)
+        power = call("fmaf", args[0], constant(_LOG2_E, single), lift)
         return rounded(helpers, dtype, call("exp2f", power))
     if name == "exp_difference":
         return rounded(helpers, dtype, helpers.call(name, computed(dtype), *args))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from axisfold.codegen.llvm.coefficients import FLOAT32_COEFFICIENTS, FLOAT64_COEFFICIENTS
@@ -19,19 +20,21 @@ from axisfold.codegen.llvm.lanes import Lanes
 from axisfold.codegen.llvm.types import suffix, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import DType
+from axisfold.ir.intrinsics import SHORT_LIFT
 
 # So many calls side by side leave no registers for states around them, and share their constants.
 _CROWD: Final = 16
 _COEFFICIENTS: Final = {32: FLOAT32_COEFFICIENTS, 64: FLOAT64_COEFFICIENTS}
 
 
-def emit_elementary(w: Writer, name: str, dtype: DType, *values: str) -> str:
+def emit_elementary(w: Writer, name: str, dtype: DType, *values: str, lift: int = 0) -> str:
     """Append a call of one of ``ELEMENTARY`` on float32 or float64; the module gets its code.
 
-    It stays a call: unrolled loops with copies of it would compile half as long again.
+    It stays a call: unrolled loops with copies of it would compile half as long again.  ``lift`` is
+    the exponent of a power of two that one of ``LIFTED`` is multiplied by, or 0.
     """
     kind = value_type(dtype)
-    function = f"axisfold.{name}.{suffix(dtype)}"
+    function = f"axisfold.{name}.{f'{lift}.' * (lift > 0)}{suffix(dtype)}"
     is_crowded = w.calls >= _CROWD and dtype.lanes > 1
     if is_crowded:
         function += ".crowded"
@@ -39,7 +42,8 @@ def emit_elementary(w: Writer, name: str, dtype: DType, *values: str) -> str:
         inner = Writer(w.declarations, fuses=w.fuses)
         arguments = [inner.fresh("x") for _ in values]
         lanes = Lanes(inner, dtype, "" if is_crowded else f"{function}.constants")
-        result = ELEMENTARY[name](lanes, *arguments)
+        make = partial(LIFTED[name], lift=lift) if lift else ELEMENTARY[name]
+        result = make(lanes, *arguments)
         if lanes.held:
             w.declarations[lanes.table] = lanes.table_text()
         taken = ", ".join(f"{kind} {a}" for a in arguments)
@@ -81,27 +85,29 @@ def _reduced(f: Lanes, x: str, shifted: str) -> tuple[str, str, str, str]:
     return n, high, low, f.add(high, low)
 
 
-def _exp_nonpositive(f: Lanes, x: str) -> str:
-    """e**x = 2**(n + lift) · (2**-lift + 2**-lift (r + r² P(r))), with n and r of :func:`_exp`.
+def _exp_nonpositive(f: Lanes, x: str, lift: int = 0) -> str:
+    """e**x · 2**lift = 2**(n + k) · (u + u (r + r² P(r))) for n and r of :func:`_exp`.
 
-    For x <= 0, and so n <= 0, n + lift is the exponent of a normal number, and the one product with
-    it rounds subnormal results.  Where these would be 0 the power is, too: processors take more
-    than a hundred cycles for a product that is rounded to 0.  r and the inner sum are rounded, each
-    by 1/4 of the last place where e**r < 1, and the outer sum by 1/2: that leaves the polynomial
-    next to nothing.
+    k is what :func:`_more` returns, and u = 2**(lift - k).  For x <= 0, and so n <= 0, n + k is the
+    exponent of a normal number, and the one product with it rounds subnormal results.  Where these
+    would be 0 the power is, too: processors take more than a hundred cycles for a product that is
+    subnormal or next to it.  r and the inner sum are rounded, each by 1/4 of the last place where
+    e**r < 1, and the outer sum by 1/2: that leaves the polynomial next to nothing.
     """
     c = _COEFFICIENTS[f.dtype.bits]
-    x = f.clamped(x, _zero_at(f))
-    shifted, n = _lifted(f, x)
-    return _summed(f, shifted, _remainder(f, n, f.muladd(n, f.const(-c.ln2[0]), x)))
+    more = _more(f, lift)
+    x = f.clamped(x, _zero_at(f, more))
+    shifted, n = _shifted(f, x, more)
+    r = _remainder(f, n, f.muladd(n, f.const(-c.ln2[0]), x))
+    return _summed(f, shifted, r, lift - more)
 
 
-def _exp_rounded(f: Lanes, x: str) -> str:
+def _exp_rounded(f: Lanes, x: str, lift: int = 0) -> str:
     """e**x as :func:`_exp_short` has it where a product and a sum are rounded once."""
-    return _exp_short(f, x) if f.w.fuses else _exp_nonpositive(f, x)
+    return (_exp_short if f.w.fuses else _exp_nonpositive)(f, x, lift)
 
 
-def _exp_short(f: Lanes, x: str) -> str:
+def _exp_short(f: Lanes, x: str, lift: int = round(math.log2(SHORT_LIFT))) -> str:
     """e**x as :func:`_exp_nonpositive` has it, of an r that is rounded once.
 
     ln 2 is rounded, which moves e**x by |x| / 16 units (float64: |x| / 4), and by |x| where
@@ -109,38 +115,45 @@ def _exp_short(f: Lanes, x: str) -> str:
     than pairs, which take an operation more.
     """
     c = _COEFFICIENTS[f.dtype.bits]
-    x = f.clamped(x, _zero_at(f))
-    shifted, n = _lifted(f, x)
+    more = _more(f, lift)
+    x = f.clamped(x, _zero_at(f, more))
+    shifted, n = _shifted(f, x, more)
     r = f.muladd(n, f.const(-c.ln2_rounded), x)
-    return _raised(f, shifted, r)
+    return _raised(f, shifted, r, lift - more)
 
 
-def _exp_difference(f: Lanes, x: str, a: str) -> str:
+def _exp_difference(f: Lanes, x: str, a: str, lift: int = 0) -> str:
     """e**(x - a) as :func:`_exp_rounded` has it, of the r that is right to its last place.
 
     For a whole number a of at most 256, n · ln2₀ + a is exact, and so is x less it, unless x is so
     small that what it loses is 1/8 of the last place.
     """
     c = _COEFFICIENTS[f.dtype.bits]
-    least = f.add(a, f.const(_zero_at(f)))
+    more = _more(f, lift)
+    least = f.add(a, f.const(_zero_at(f, more)))
     x = f.w.select(f.w.compare("olt", f.dtype, x, least), f.dtype, least, x)
-    shifted, n = _lifted(f, f.sub(x, a))
+    shifted, n = _shifted(f, f.sub(x, a), more)
     r = _remainder(f, n, f.sub(x, f.muladd(n, f.const(c.ln2[0]), a)))
-    return _raised(f, shifted, r) if f.w.fuses else _summed(f, shifted, r)
+    return (_raised if f.w.fuses else _summed)(f, shifted, r, lift - more)
 
 
-def _zero_at(f: Lanes) -> float:
-    """Return an x of few digits where the exponent field of 2**(n + lift) is 0, as the power is."""
-    return -round(4 * (f.bias + f.mantissa_bits) * math.log(2.0)) / 4
+def _more(f: Lanes, lift: int) -> int:
+    """Return what is added to n in the exponent of the power of two that e**x · 2**lift has.
 
-
-def _lifted(f: Lanes, x: str) -> tuple[str, str]:
-    """Return n for x = n · ln 2 + r, in front of it as the exponent of 2**(n + lift).
-
-    The lift is as many as a mantissa has bits, so that the power is 0 from half of the smallest
-    subnormal number on.
+    As many as a mantissa has bits, so that the power is 0 from half of the smallest subnormal
+    number on; below a lift one less than it, and so from the smallest normal number on.
     """
-    shifter = f.const(f.shifter + f.bias + f.mantissa_bits)
+    return lift - 1 if lift else f.mantissa_bits
+
+
+def _zero_at(f: Lanes, more: int) -> float:
+    """Return an x of few digits where the exponent field of 2**(n + more) is 0, as the power is."""
+    return -round(4 * (f.bias + more) * math.log(2.0)) / 4
+
+
+def _shifted(f: Lanes, x: str, more: int) -> tuple[str, str]:
+    """Return n for x = n · ln 2 + r, in front of it as the exponent of 2**(n + more)."""
+    shifter = f.const(f.shifter + f.bias + more)
     shifted = f.muladd(x, f.const(_COEFFICIENTS[f.dtype.bits].per_ln2), shifter)
     return shifted, f.sub(shifted, shifter)
 
@@ -150,22 +163,22 @@ def _remainder(f: Lanes, n: str, high: str) -> str:
     return f.muladd(n, f.const(-_COEFFICIENTS[f.dtype.bits].ln2[1]), high)
 
 
-def _raised(f: Lanes, shifted: str, r: str) -> str:
-    """Append e**(n · ln 2 + r) by the fewest operations, which are Horner's."""
+def _raised(f: Lanes, shifted: str, r: str, unit: int) -> str:
+    """Append e**r · 2**unit times the power, by the fewest operations, which are Horner's."""
     terms = (1.0, 1.0, *_COEFFICIENTS[f.dtype.bits].short_exp)
-    return f.mul(f.horner(r, [2.0**-f.mantissa_bits * k for k in terms]), _power_of(f, shifted))
+    return f.mul(f.horner(r, [2.0**unit * k for k in terms]), _power_of(f, shifted))
 
 
-def _summed(f: Lanes, shifted: str, r: str) -> str:
-    """Append e**(n · ln 2 + r) by a sum of which all but the last addition is of small parts."""
+def _summed(f: Lanes, shifted: str, r: str, unit: int) -> str:
+    """Append what :func:`_raised` does by a sum of which all but the last part is small."""
     square = f.mul(r, r)
     part = f.muladd(f.by_pairs(r, square, _COEFFICIENTS[f.dtype.bits].exp), square, r)
-    unit = f.const(2.0**-f.mantissa_bits)
-    return f.mul(f.muladd(part, unit, unit), _power_of(f, shifted))
+    one = f.const(2.0**unit)
+    return f.mul(f.muladd(part, one, one), _power_of(f, shifted))
 
 
 def _power_of(f: Lanes, shifted: str) -> str:
-    """Append 2**(n + lift), for what :func:`_lifted` returns."""
+    """Append the power of two, for what :func:`_shifted` returns."""
     return f.of_bits(f.integer("shl", f.bits(shifted), f.mantissa_bits))
 
 
@@ -336,8 +349,12 @@ def _log10(f: Lanes, x: str) -> str:
     return _log_to(f, x, c.log10_2, c.per_ln10)
 
 
+# These take a ``lift``.
+LIFTED: Final[dict[str, Callable[..., str]]] = {
+    "exp_nonpositive": _exp_nonpositive, "exp_difference": _exp_difference,
+    "exp_rounded": _exp_rounded,
+}  # fmt: skip
 ELEMENTARY: Final[dict[str, Callable[..., str]]] = {
-    "exp": _exp, "exp_nonpositive": _exp_nonpositive, "exp_difference": _exp_difference,
-    "exp_rounded": _exp_rounded, "exp_short": _exp_short, "exp2": _exp2, "expm1": _expm1,
-    "tanh": _tanh, "log": _log, "log2": _log2, "log10": _log10, "log1p": _log1p,
+    **LIFTED, "exp_short": _exp_short, "exp": _exp, "exp2": _exp2, "expm1": _expm1, "tanh": _tanh,
+    "log": _log, "log2": _log2, "log10": _log10, "log1p": _log1p,
 }  # fmt: skip
