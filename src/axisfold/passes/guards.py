@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from axisfold.analysis.affine import linear_form
 from axisfold.analysis.bounds import Bounds, symbolic_bounds
@@ -36,8 +36,7 @@ from axisfold.passes.rewriter import substatements
 SPLIT: Final = ("serial", "rolled", "parallel")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A guard inside a loop, with the domains of the loops between.
 
     ``inner`` are the variables of these loops, and of threads that must agree; ``serial`` those of

@@ -141,7 +141,9 @@ def load_object(code: bytes, name: str) -> MachineCode:
     """Return an object file of this machine's as code that can be called."""
     with _lock:
         binding = _binding()
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _machine(0))
+        # It compiles nothing, so the machine's features, which take as long to read, do not matter.
+        machine = binding.Target.from_default_triple().create_target_machine(jit=True)
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
         return MachineCode(int(engine.get_function_address(name)), engine)
@@ -186,7 +188,7 @@ def _host() -> tuple[str, str]:
 
 
 def _machine(level: int) -> Any:
-    """Return a new target machine for this host; an engine takes the one it is given."""
+    """Return a new target machine for this host."""
     name, features = _host()
     return (
         _binding()

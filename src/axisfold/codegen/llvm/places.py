@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from axisfold.analysis.evaluate import constant_lanes
 from axisfold.analysis.linear import split_constant
@@ -19,9 +19,8 @@ from axisfold.ir.expr import Binary, Const, Expr, Load, Node
 from axisfold.ir.stmt import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """The index of an access in parts: base + count*step + constant.
+class Split(NamedTuple):
+    """The index of an access in parts: base + times*step + constant.
 
     ``base`` is that of the first lane, or of all lanes where they lie apart; ``lanes`` are these
     where they are constants.  Where a loop moves a pointer, that is the address of ``base``, which
@@ -31,7 +30,7 @@ class Split:
     base: Expr
     constant: int = 0
     step: Expr | None = None
-    count: int = 0
+    times: int = 0
     pointer: str | None = None
     lanes: tuple[int, ...] = ()
 
@@ -71,7 +70,7 @@ class Places:
         pointer = self.moving.get((node.buffer, found.base)) if self.moving else None
         if pointer is None:
             return found
-        return Split(build.const(0, INT64), found.constant, found.step, found.count, pointer)
+        return Split(build.const(0, INT64), found.constant, found.step, found.times, pointer)
 
     def offset(self, node: Load | Store) -> tuple[Expr, int]:
         """Return base and constant of an index in own memory."""
@@ -149,7 +148,7 @@ def place(w: Writer, buffer: Buffer, pointer: str, split: Split, operands: list[
         return Place(pointer, operands[0], split.constant)
     at = f"getelementptr {unit_of(buffer)}, ptr"
     start = pointer if operands[0] == "0" else w.let(f"{at} {pointer}, i64 {operands[0]}")
-    return Place(_after(w, at, start, operands[1], split.count), "0", split.constant)
+    return Place(_after(w, at, start, operands[1], split.times), "0", split.constant)
 
 
 def _after(w: Writer, at: str, start: str, step: str, count: int) -> str:

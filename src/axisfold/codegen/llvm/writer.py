@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Final
 
 from axisfold.codegen.llvm.recent import Recent
@@ -109,10 +110,7 @@ class Writer:
         """Return an unused local name, ``%i`` or ``%i.3``."""
         if not name:
             return self._number()
-        base = re.sub(r"[^\w.$-]", "_", name[:MAX_NAME], flags=re.ASCII)
-        if base[0].isdigit():  # ``%0`` counts unnamed values
-            base = f"v{base}"
-        candidate = base
+        candidate = base = _spelled(name)
         while candidate in self._used:
             self._counts[base] = self._counts.get(base, 0) + 1
             candidate = f"{base}.{self._counts[base]}"
@@ -230,6 +228,13 @@ class Writer:
         first = self.let(f"insertelement {kind} poison, {scalar} {value}, i64 0")
         mask = f"<{dtype.lanes} x i32> zeroinitializer"
         return self.let(f"shufflevector {kind} {first}, {kind} poison, {mask}")
+
+
+@lru_cache(maxsize=256)
+def _spelled(name: str) -> str:
+    """Return a name of letters that LLVM takes; most functions ask for the same ones."""
+    base = re.sub(r"[^\w.$-]", "_", name[:MAX_NAME], flags=re.ASCII)
+    return f"v{base}" if base[0].isdigit() else base  # ``%0`` counts unnamed values
 
 
 def _is_number(value: str) -> bool:
