@@ -55,7 +55,8 @@ def checks_of(
 
 def _passes_over(row: Row, member: Member) -> bool:
     """Return whether a member folds only some elements, by its condition or its reducer."""
-    is_plain = row.make_plain is not None and member.reducer is row.make_plain()
+    plain = [make() for make in (row.make_plain, row.make_truth) if make is not None]
+    is_plain = any(member.reducer is each for each in plain)
     return member.condition is not None or (row.nan_by == "reducer" and not is_plain)
 
 

@@ -143,6 +143,17 @@ def test_a_known_call_does_not_reach_python(python_calls):
     assert len(python_calls) > count
 
 
+@pytest.mark.parametrize("name", ["nanargmin", "nanargmax"])
+@pytest.mark.parametrize(("dtype", "is_known"), [("?", True), ("i1", True), ("f4", False)])
+def test_results_that_cannot_be_refused_are_not_looked_at(python_calls, name, dtype, is_known):
+    function, x = getattr(af, name), (RNG.random((5, 77)) * 3).astype(dtype)
+    wanted = getattr(np, name)(x, axis=1)
+    np.testing.assert_array_equal(function(x, axis=1), wanted)
+    count = len(python_calls)
+    np.testing.assert_array_equal(function(x, axis=1), wanted)
+    assert (len(python_calls) == count) == is_known
+
+
 def test_what_differs_is_told_apart():
     base = np.arange(48.0).reshape(6, 8)
     views = [base, base.T, base[::2], base[:, ::2], base[::-1], base[None], base.astype("f4")]
