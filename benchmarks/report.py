@@ -132,8 +132,8 @@ _ABOUT: Final = (
     "that is the fastest of four in a trial, timed in every round as each library is; the share "
     "with results counts their bytes as well, which the sweep does not write. Results that are "
     "not right to a few units in the last place of the elements' dtype are marked. First calls are "
-    "those of processes of their own, without other libraries, the median of three. This page is "
-    "written by the command below."
+    "those of processes of their own, without other libraries, with large arrays of at most an "
+    "eighth, the median of five. This page is written by the command below."
 )
 
 

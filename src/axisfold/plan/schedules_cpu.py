@@ -154,7 +154,7 @@ def fold_by_lanes(
         place = -2 if streams > 1 and beside == 1 else -1
         vector = s[first(by_lane)].op.reduce_axis[place]
         made.append(s.rfactor(by_lane, vector, factor_axis=-2))
-    quarter = None if is_long else _few_lanes(s, tensors, width)
+    few = None if is_long else _few_lanes(s, tensors, width)
     in_loop = row is None and (is_long or _has_fields(tensors))
     at = share(parent, parent.op.axis) if at is None else at  # rfactor gives a stage new axes
     for partial in made:
@@ -179,8 +179,8 @@ def fold_by_lanes(
         inner.vectorize(axes[-1])
         if row is not None:
             repeat_last(inner, row)
-    if quarter is not None:
-        _fold_few(s[first(quarter)], parent, at, row)
+    if few is not None:
+        _fold_few(s[first(few)], parent, at, row)
     _fold_last(s[first(tensors)], row, in_loop=in_loop)
 
 

@@ -65,11 +65,9 @@ class Induction:
         self._starts: list[str] = []
         self._steps: list[str] = []
         for m in self._moving:
-            at, start = (
-                f"getelementptr {unit_of(m.buffer)}, ptr {pointers[m.buffer]}",
-                emit(m.start),
-            )
-            self._starts.append(pointers[m.buffer] if start == "0" else w.let(f"{at}, i64 {start}"))
+            pointer, start = pointers[m.buffer], emit(m.start)
+            at = f"getelementptr {unit_of(m.buffer)}, ptr {pointer}, i64 {start}"
+            self._starts.append(pointer if start == "0" else w.let(at))
             self._steps.append(emit(m.step))
         self._names: list[tuple[str, str]] = []
         self._line = 0
