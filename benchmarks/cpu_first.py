@@ -32,9 +32,7 @@ def first_calls(names: Sequence[str], scale: float, threads: int) -> dict[str, f
     asked = json.dumps([list(names), min(scale, LARGEST), threads])
     rounds: list[dict[str, float]] = []
     for _ in range(PROCESSES):
-        done = subprocess.run(
-            command, input=asked, check=True, stdout=subprocess.PIPE, text=True
-        )  # fmt: skip
+        done = subprocess.run(command, input=asked, check=True, stdout=subprocess.PIPE, text=True)
         rounds.append(json.loads(done.stdout))
     return {name: statistics.median(r[name] for r in rounds) for name in rounds[0]}
 

@@ -135,7 +135,7 @@ def fold_by_lanes(
     ahead
         How many bytes ahead inputs are asked for, or 0.
     is_long
-        Whether the axis is so long that the time of merging lanes does not count, but its text.
+        Whether the axis takes so long that the time of merging lanes does not count, but its text.
     """
     stage = s[first(tensors)]
     axis, beside = stage.op.reduce_axis[-1], max(many // streams, 1)

@@ -141,7 +141,7 @@ def _write(key: str | None, document: Any) -> None:
 @lru_cache(maxsize=4)  # what is folded is part of two keys
 def stable_text(part: Hashable) -> str:
     """Return text that is the same in every process."""
-    text = repr(part)  # a tenth of the time of asking its parts one by one
+    text = repr(part)  # in one go, where no part has an order of its own in each process
     if "frozenset(" not in text:
         return text
     own = stable_text.__wrapped__
