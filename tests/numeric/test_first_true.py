@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places of truth values: the first one that is wanted ends the fold."""
 
+import re
+
 import numpy as np
 import pytest
 
 import axisfold as af
 from axisfold.api.catalog.extremes import FIRST_FALSE, FIRST_TRUE
+from axisfold.runtime.cpu import host_vector_bytes
 
-# A run of bytes, a part of four runs, a block of 32, which threads share.
-RUN = 8 * (8192 + 64)
+# A run of bytes, and a part of four runs, of which threads take some.
+RUN = 4 * (8192 - 64)
 LENGTH = 32 * RUN + 5 * RUN + 77
 EDGES = [0, 1, RUN - 1, RUN, 4 * RUN - 1, 4 * RUN, 32 * RUN - 1, 32 * RUN, LENGTH - 1]
 
@@ -27,6 +30,11 @@ def test_every_edge(plans, monkeypatch, name, threads):
             assert getattr(af, opposite)(~x) == place
             x[[place, later]] = False
     assert {p.rule.name for p in plans} == {"first_row"}
+    for p in plans:  # parts after the first one that has it are not begun; bytes are searched by 64
+        text = str(p.compiled.device)
+        assert re.search(r'"parallel" until \(\(int64\*\)state.stop\[0i64\] < ', text)
+        lanes = host_vector_bytes()
+        assert f"1i64, {lanes})] == broadcast((bool*)tile0[0i64], {lanes})" in text
 
 
 @pytest.mark.parametrize("length", [3, 1023, 1025, 4100, 1 << 18])

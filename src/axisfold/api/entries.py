@@ -16,8 +16,6 @@ from axisfold.runtime.entry import Entry, make_entries
 
 # Calls of up to so many elements keep the GIL.
 SHORT_ELEMENTS: Final = 1 << 18
-# In larger ones Python's part is small: up to 15 us, since kernels put it out of the caches.
-MOST_ELEMENTS: Final = 1 << 23
 # Larger results are made in memory of others that are gone (:mod:`axisfold.interop.recycled`).
 MOST_RESULTS: Final = 1 << 18
 
@@ -45,14 +43,14 @@ def enter(
 
 
 def teach(name: str, x: Any, axis: Any, keepdims: Any, launch: Any) -> None:
-    """Let the entry of a function answer calls like this one, if they are not too long."""
+    """Let the entry of a function answer calls like this one, unless its results are large."""
     entry = _entries.get(name)
     if entry is None or not isinstance(launch, HostLaunch) or launch.call is None:
         return
     if type(x) is not np.ndarray or not x.dtype.isnative:
         return
     elements, results = math.prod(x.shape), math.prod(launch.call.shape or ())
-    if 0 < elements <= MOST_ELEMENTS and results <= MOST_RESULTS:
+    if elements > 0 and results <= MOST_RESULTS:
         entry.learn(x, axis, keepdims, launch.call, is_short=elements <= SHORT_ELEMENTS)
 
 

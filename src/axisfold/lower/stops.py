@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from axisfold.dtypes import BOOL
+from axisfold.dtypes import BOOL, INT64, highest
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -31,22 +31,31 @@ MAX_ELEMENTS: Final = 16
 
 
 class Flags:
-    """For each element of a whole, whether some part of it is absorbing; threads share them."""
+    """For each element of a whole, whether some part of it is absorbing; threads share them.
+
+    Where the first state counts, it is the number of such a part instead, beyond all parts until
+    there is one: parts before it go on.  Of two that tell theirs at once either may stay.
+    """
 
     def __init__(self, builder: LoopBuilder, stage: Stage, whole: Stage) -> None:
         check_shared(stage, whole)
         self.whole = whole
         self.positions = parts_of(builder.schedule, stage, whole)
         self.is_partial = any(stage.touches(leaf, "data") for leaf in stage.stops)
+        assert stage.reduction is not None  # noqa: S101  (the primitive asks for one)
+        self.keeps_first = not stage.reduction.combiner.absorbing
+        self.part = next(p for p in range(len(stage.op.axis)) if p not in self.positions)
         shape = tuple(builder.lowered(axis.extent) for axis in whole.op.axis)
-        buffer = Buffer(f"{whole.name}.stop", BOOL, shape or (build.const(1),))
+        dtype = INT64 if self.keeps_first else BOOL
+        buffer = Buffer(f"{whole.name}.stop", dtype, shape or (build.const(1),))
         self.storage = Storage(buffer, tuple(build.const(0, e.dtype) for e in shape))
 
     def around(self, nest: Stmt) -> Stmt:
-        """Return the nest of a stage, and what follows, with flags that start as False."""
+        """Return the nest of a stage, and what follows, with flags as long as there is no part."""
         buffer = self.storage.buffer
         axes = [Var(f"s{n}", extent.dtype) for n, extent in enumerate(buffer.shape)]
-        clear: Stmt = self._set(self.storage.offset(axes), build.FALSE)
+        none = build.const(highest(INT64), INT64) if self.keeps_first else build.FALSE
+        clear: Stmt = self._set(self.storage.offset(axes), none)
         for var, extent in zip(reversed(axes), reversed(buffer.shape), strict=True):
             clear = For(var, build.const(0, var.dtype), extent, "serial", clear)
         return Allocate(buffer, build.seq(clear, nest))
@@ -55,6 +64,8 @@ class Flags:
         """Return the fold of the parts, of which some were not begun if one was absorbing."""
         stage, reduction = nest.stage, nest.reduction
         assert reduction is not None  # noqa: S101  (the primitive asks for one)
+        if self.keeps_first:
+            return fold  # it ends early itself, before parts that were not begun
         indices = [nest.bounds.values[axis.var] for axis in stage.op.axis]
         found = store_all(nest.targets(), indices, reduction.combiner.absorbing)
         return If(Load(self.storage.buffer, self.storage.offset(indices)), found, fold)
@@ -64,13 +75,19 @@ class Flags:
         return self.storage.offset([indices[p] for p in self.positions])
 
     def test(self, indices: list[Expr]) -> Expr:
-        """Return whether another part is absorbing."""
+        """Return whether another part is absorbing, or one before this."""
         # Other threads write it: it is read anew each time.
-        return Load(self.storage.buffer, self.offset(indices), cache="volatile")
+        found = Load(self.storage.buffer, self.offset(indices), cache="volatile")
+        return found < self._number(indices) if self.keeps_first else found
 
     def tell(self, indices: list[Expr]) -> Stmt:
         """Return the statement of a part that is absorbing."""
-        return self._set(self.offset(indices), build.TRUE)
+        number = self._number(indices) if self.keeps_first else build.TRUE
+        return self._set(self.offset(indices), number)
+
+    def _number(self, indices: list[Expr]) -> Expr:
+        """Return which part this is."""
+        return build.cast(INT64, indices[self.part])
 
     def _set(self, offset: Expr, value: Expr) -> Stmt:
         return Store(self.storage.buffer, offset, value, cache="volatile")

@@ -138,8 +138,8 @@ RULES: Final = (
         "first_row",
         lambda c, t: _is_row(c, t) and c.kept == 0 and _keeps_first(c, t),
         "the folded axis is contiguous and the first element that counts is wanted: threads share "
-        "the runs of a block, and no block after the one that has it is read",
-        rows.first_row,
+        "parts of it, and once one has such an element the parts after it end",
+        rows.stopping_row,
         skips=True,
         compose=short_runs,
     ),

@@ -16,6 +16,7 @@ from axisfold.plan.schedules_cpu import (
     fold_by_lanes,
     lanes,
     long_streams,
+    narrowest_bytes,
     pass_lanes,
     repeat_last,
     share,
@@ -42,8 +43,6 @@ STOP_ROWS: Final = 4
 # Bytes ahead that each place of memory is asked for, where rows are not in a cache: what is done
 # with elements keeps the processor from running ahead far enough by itself.
 PLACE_AHEAD: Final = 384
-# Runs of a block that threads share before they look whether it has what is searched for.
-BLOCK_RUNS: Final = 32
 ROWS: Final = 4
 
 
@@ -264,26 +263,6 @@ def stopping_row(
         inner.stop(axis, state)
 
 
-def first_row(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, *, block_runs: int = BLOCK_RUNS
-) -> None:
-    """A block of runs at a time, which threads share, until the state is not the identity."""
-    result, state = s[graph.results[0]], s[graph.state[0]]
-    state.compute_at(result, result.op.axis[-1])
-    block, _ = state.split(state.op.reduce_axis[0], factor=block_runs)
-    of_block: Any = s.rfactor(graph.state, block, factor_axis=0)
-    state.stop(state.op.reduce_axis[0])
-    middle = s[first(of_block)]
-    middle.compute_at(state, state.op.reduce_axis[0])
-    part, _ = middle.split(middle.op.reduce_axis[0], factor=STOP_ROWS)
-    of_part: Any = s.rfactor(of_block, part, factor_axis=0)
-    inner = s[first(of_part)]
-    inner.compute_at(state, state.op.reduce_axis[0])
-    inner.parallel(inner.op.axis[0])
-    fold_runs(s, graph, traced, target, inner)
-    inner.stop(inner.op.reduce_axis[0])
-
-
 def row_of_passes(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
     """A run of one row at a time; the last pass over it asks for the next run."""
     result, state = s[graph.results[0]], s[graph.state[0]]
@@ -300,7 +279,9 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
     for tensors, part, tile_pass in reversed(passes):
         s[tensors[0]].compute_at(state, run)
         width, many = pass_lanes(tile_pass, target), accumulators(tile_pass.combiner, target)
-        if calls(tile_pass) or tile_pass.is_seldom:
+        if tile_pass.is_seldom:
+            width, many = max(width, target.vector_bytes // narrowest_bytes(graph)), 1
+        elif calls(tile_pass):
             many = 1  # the processor has several in flight, and registers hold their constants
         elif len(passes) > 1:
             many = min(many, FEW_VECTORS)  # exponentials take the time, and all passes the text

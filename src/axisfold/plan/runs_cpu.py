@@ -7,7 +7,7 @@ from typing import Final
 
 from axisfold.plan.compose import Composer, Graph, LayoutClass
 from axisfold.plan.rules_cpu_rows import CHUNK_BYTES
-from axisfold.plan.schedules_cpu import STREAMS
+from axisfold.plan.schedules_cpu import FEW_VECTORS, STREAMS
 from axisfold.plan.sizes_cpu import LONG
 from axisfold.tensor.trace import Traced
 
@@ -15,6 +15,8 @@ from axisfold.tensor.trace import Traced
 RUN: Final = 4096
 # Bytes of a run whose best element is found first, and its place if it is needed.
 SEARCHED_BYTES: Final = 4096
+# The same where a fold may end after it: so long that reading it takes longer than its end.
+STOP_BYTES: Final = 1 << 13
 LONG_RUN: Final = 1 << 15
 # Bytes that each place of a run is read for, where a fold may end after it.
 STREAM_BYTES: Final = 1 << 13
@@ -45,12 +47,13 @@ def short_runs(composer: Composer) -> Graph:
     """Return the computation by runs of some KiB, after each of which a fold may end."""
     width = sum(v.dtype.itemsize for parts in composer.traced.elements for v in parts)
     if not is_long(composer.layout):
-        return composer.tiled_graph(max(RUN // width, 1))
+        return composer.tiled_graph(max(STOP_BYTES // width, 1))
     # Whole vectors, and places that are no multiple of 4 KiB apart: these share a set of the cache.
-    is_huge = composer.layout.run == "huge" and ends_early(composer.traced)
+    is_huge = composer.layout.run == "huge"
     size = HUGE_STREAM_BYTES if is_huge else STREAM_BYTES
-    vectors = max(size // width // LANES, 1) + 1
-    return composer.tiled_graph(STREAMS * vectors * LANES)
+    vectors = max(size // width // LANES - 1, 1)
+    places = STREAMS if ends_early(composer.traced) else FEW_VECTORS
+    return composer.tiled_graph(places * vectors * LANES)
 
 
 def part_runs(composer: Composer) -> Graph:

@@ -75,6 +75,11 @@ def element_bytes(graph: Graph) -> int:
     return max(t.dtype.itemsize for parts in graph.inputs for t in parts)
 
 
+def narrowest_bytes(graph: Graph) -> int:
+    """Return the bytes of an element of the narrowest input."""
+    return min(t.dtype.itemsize for parts in graph.inputs for t in parts)
+
+
 def outputs_of(graph: Graph) -> str:
     """Return the class of the results, empty where no layout class is planned for."""
     return "" if graph.layout is None else graph.layout.outputs

@@ -130,6 +130,8 @@ class Stage:
         Hints by leaf and kind.
     bindings
         Leaves whose rounds are threads or blocks.
+    is_in_order
+        Whether later parts, where it folds parts that rfactor made, are of later elements only.
     stops
         Leaves whose loops end once the state is absorbing, with the stage that folds the parts of
         which this is one, if any of them ends the loops of all.
@@ -148,6 +150,7 @@ class Stage:
         self.scope: Scope | None = None
         self.is_double_buffered = False
         self.is_last_block = False
+        self.is_in_order = True
         self.last_block_of: Stage | None = None
         self.reset(op)
 

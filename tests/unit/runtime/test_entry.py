@@ -275,10 +275,12 @@ def test_a_longer_kernel_outlives_its_record():
     assert kernel() is None
 
 
-def test_large_arrays_stay_in_python():
-    x = np.zeros(entries.MOST_ELEMENTS + 1, np.int8)
-    af.sum(x)
+def test_large_results_stay_in_python():
+    x = np.zeros((entries.MOST_RESULTS + 1, 40), np.int8)  # large arrays do not
+    af.sum(x, 1)
     assert known("sum") == 0
+    af.sum(x, 0)
+    assert known("sum") == 1
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from axisfold.errors import ScheduleError
 from axisfold.ir.expr import Load
 from axisfold.ir.stmt import For, If
 from axisfold.ir.walk import post_order
+from axisfold.runtime.threads import pool
 from axisfold.sim.observer import Access
 
 EITHER = te.comm_reducer(
@@ -232,14 +233,17 @@ x[{place}] = 1 - {no}
 libc = ctypes.CDLL(None, use_errno=True)
 start = ctypes.c_void_p(x.ctypes.data + MIB)
 assert libc.mprotect(start, ctypes.c_size_t(63 * MIB), 0) == 0  # PROT_NONE: a read is a fault
-for dtype in ("bool", "uint8"):
-    assert af.{name}(x.view(dtype)) == (not {no})
-assert af.fold(x, "{name}") == (not {no})
+if "{name}".startswith("arg"):
+    assert af.{name}(x.view("bool")) == {place}
+else:
+    for dtype in ("bool", "uint8"):
+        assert af.{name}(x.view(dtype)) == (not {no})
+    assert af.fold(x, "{name}") == (not {no})
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="mprotect is POSIX")
-@pytest.mark.parametrize(("name", "no"), [("any", 0), ("all", 1)])
+@pytest.mark.parametrize(("name", "no"), [("any", 0), ("all", 1), ("argmax", 0), ("argmin", 1)])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_follows_an_early_match_is_not_read(name, no, threads):
     script = SCRIPT.format(name=name, no=no, place=4000)
@@ -287,7 +291,48 @@ def test_s318_elements_out_of_order():
     assert text.startswith(f"stop of axis {outer.name!r} of stage 'B': the first state counts, and")
     BF = s.rfactor(B, inner)
     refused("S318", lambda: s[BF].stop(s[BF].op.reduce_axis[0], s[B]))
+    refused("S318", lambda: s[B].stop(s[B].op.reduce_axis[0]))  # by every fourth element
     s[BF].stop(s[BF].op.reduce_axis[0])
+
+
+def test_a_state_that_stops_in_private_memory():
+    x, k, B = first_true()
+    C = te.compute((1,), lambda i: B[i] + 1, name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].stop(k)
+    found, given = np.empty(1, "int32"), np.zeros(48, bool)
+    given[[5, 40]] = True
+    build(s, [x, C])(given, found)
+    assert found[0] == 6
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_parts_after_the_first_state_end(monkeypatch, request, threads):
+    monkeypatch.setattr(config, "threads", threads)
+    request.addfinalizer(pool().set_chunk_work)
+    pool().set_chunk_work(1)
+    x, k, B = first_true(4000)
+    s = te.create_schedule(B.op)
+    part, _ = s[B].split(k, factor=10)
+    BF = s.rfactor(B, part)
+    s[BF].parallel(s[BF].op.axis[0])
+    for axis in (s[BF].op.axis[0], s[BF].op.reduce_axis[0]):
+        s[BF].stop(axis, s[B])
+    text = str(lower(s, [x, B]))
+    assert '"parallel" until ((int64*)B.stop[0] < ' in text
+    assert "until ((int32*)B_2[0] != 1048576)" in text  # parts behind the first may not be there
+    replays(s, [x, B])
+    run, found = build(s, [x, B]), np.empty(1, "int32")
+    rng = np.random.default_rng(3)
+    for first in (0, 9, 10, 399, 1234, 3999, *rng.integers(0, 4000, 20)):
+        given = np.zeros(4000, bool)
+        given[first:] = rng.random(4000 - first) < 0.01
+        given[first] = True
+        run(given, found)
+        assert found[0] == first
+    run(np.zeros(4000, bool), found)
+    assert found[0] == 1 << 20
 
 
 def test_s311_no_absorbing_state():

@@ -64,6 +64,7 @@ from axisfold.ir.stmt import (
     Store,
     Ticket,
 )
+from axisfold.ir.walk import substitute
 
 
 def symbol(kernel: Kernel) -> str:
@@ -239,7 +240,8 @@ class _Function:
         if loop.stop is not None:
             end = arithmetic.intrinsic(w, "smin", INT64, extent, "0")
             self._run(w.let(f'call i32 @"{chunk}"(ptr {context}, i64 -1, i64 {end})', "status"))
-            extent = w.let(f"select i1 {self.expr(loop.stop)}, i64 0, i64 {extent}")
+            stop = substitute(loop.stop, {loop.var: loop.min + 1})
+            extent = w.let(f"select i1 {self.expr(stop)}, i64 0, i64 {extent}")
         w.declarations[PARALLEL] = f"declare i32 @{PARALLEL}(ptr, ptr, i64, i64)"
         args = f'ptr @"{chunk}", ptr {context}, i64 {extent}, i64 {self.work}'
         self._run(w.let(f"call i32 @{PARALLEL}({args})", "status"))

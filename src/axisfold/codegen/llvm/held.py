@@ -109,7 +109,7 @@ def round_of(loop: For) -> Round:
     accesses: list[Load | Store] = []
     own: set[Buffer] = set()
     calls = 0
-    if any(isinstance(node, (For, If)) for node in statements(loop.body)):
+    if loop.stop is not None or any(isinstance(n, (For, If)) for n in statements(loop.body)):
         return Round()
     for node in post_order(loop.body):
         match node:

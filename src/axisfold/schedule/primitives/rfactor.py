@@ -14,7 +14,7 @@ from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute, substitute_all, uses
 from axisfold.schedule.checks import check_nothing_attached, leaf_position
 from axisfold.schedule.relations import axis_values, leaf_domains, split_guards
-from axisfold.schedule.stage import Stage
+from axisfold.schedule.stage import Split, Stage
 from axisfold.tensor.axis import Axis, AxisKind, make_axis
 from axisfold.tensor.compute import ComputeOp, make_compute
 from axisfold.tensor.reduce import Reduce, make_reduce
@@ -77,9 +77,20 @@ def rfactor(
     final = _final(stage.op, reduction, partial, axis, slot)
     position = schedule.stages.index(stage)
     schedule.stages.insert(position, Stage(schedule, partial))
+    schedule.stages[position].is_in_order = stage.is_in_order
+    stage.is_in_order = stage.is_in_order and axis is _outermost(stage)
     stage.reset(final)
     tensors = partial.outputs
     return tensors if len(tensors) > 1 else tensors[0]
+
+
+def _outermost(stage: Stage) -> Axis:
+    """Return the axis whose rounds are parts of the folded elements in their order."""
+    outer = stage.op.reduce_axis[0]
+    for relation in stage.relations:
+        if isinstance(relation, Split) and relation.parent is outer:
+            outer = relation.outer
+    return outer
 
 
 def _checked(schedule: Schedule, stage: Stage, axis: Axis, factor_axis: int, slot: int) -> Reduce:

@@ -52,12 +52,19 @@ def stop(schedule: Schedule, stage: Stage, axis: Axis, whole: Stage | None = Non
         for (p: int32, 0, 16) "parallel" until B.stop[0] { … }
         if B.stop[0] { B[0] = True } else { B[0] = B[0] || B.rf[0] … }
 
+    Of a reducer that keeps the first state, earlier parts still count: parts tell which of them has
+    one, later parts end, and the whole is folded up to that::
+
+        for (p: int32, 0, 16) "parallel" until B.stop[0] < p { … }
+        for (p.v: int32, 0, 16) until B[0] != 99 { B[0] = min(B[0], B.rf[p.v]) }
+
     Preconditions
     -------------
     1. ``axis`` is a leaf of the stage (S101, S102, S103).
     2. The stage is a reduction whose reducer has an absorbing state, or keeps the first (S311).
-    3. If the reducer keeps the first state, ``axis`` is the only reduce axis of the stage, not
-       split, and there is no ``whole`` (S318): later rounds are of later elements then.
+    3. If the reducer keeps the first state, later rounds are of later elements (S318): ``axis`` is
+       the only reduce axis of the stage, not split, and what it folds are elements, or parts by the
+       outer one of two axes; that of ``whole`` is such an axis, too.
     4. ``axis`` is made of reduce axes only, or of data axes only and the whole has one element
        (S312).
     5. It is neither vectorized, unrolled nor bound, and parallel only if it is a data axis (S313).
@@ -96,6 +103,8 @@ def stop(schedule: Schedule, stage: Stage, axis: Axis, whole: Stage | None = Non
         check_shared(stage, whole)
     check_in_order(stage, axis, whole)
     stage.stops[axis] = whole
+    if whole is not None and not reduction.combiner.absorbing and stage.touches(axis, "data"):
+        whole.stops.setdefault(whole.op.reduce_axis[0], None)  # parts behind it are not computed
 
 
 def check_in_order(stage: Stage, axis: Axis, whole: Stage | None) -> None:
@@ -109,7 +118,7 @@ def check_in_order(stage: Stage, axis: Axis, whole: Stage | None) -> None:
     reduction = stage.reduction
     if reduction is None or reduction.combiner.absorbing:
         return
-    if whole is not None or list(stage.op.reduce_axis) != [axis]:
+    if not all(map(_folds_in_order, [stage] if whole is None else [stage, whole])):
         raise ScheduleError(
             f"stop of axis {axis.name!r} of stage {stage.name!r}: the first state counts, and "
             "there are parts, several reduce axes, or one that is split, so that elements may be "
@@ -118,6 +127,12 @@ def check_in_order(stage: Stage, axis: Axis, whole: Stage | None) -> None:
             hint="Stop the one reduce axis of a stage; rfactor gives the parts of a split one a "
             "stage of their own.",
         )
+
+
+def _folds_in_order(stage: Stage) -> bool:
+    """Return whether the one reduce axis of a stage goes over the elements in their order."""
+    axis, *others = stage.op.reduce_axis
+    return stage.is_in_order and axis in stage.leaf_axes and not others
 
 
 def _numbers_parts(stage: Stage, axis: Axis, whole: Stage | None) -> bool:
