@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from axisfold.dtypes import INT64
-from axisfold.errors import InternalError
 from axisfold.ir import build
-from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Expr, Var
 from axisfold.ir.walk import substitute
 from axisfold.plan.facts import facts_of_results
@@ -22,9 +20,11 @@ from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor, placeholder, size_var
 from axisfold.tensor.tile_pass import (
     TilePass,
+    adding,
     in_short_run,
     longest_run,
     narrow_rounds,
+    shortened,
 )
 from axisfold.tensor.trace import Traced
 
@@ -172,11 +172,11 @@ class Composer:
         for number, tile_pass in enumerate(self.traced.tile_passes):
             kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
             outer = [self._axis(f"t{n}", e, "data") for n, e in enumerate(extents)]
-            if tile_pass.narrow is not None:
+            if tile_pass.narrow:
                 run_of = functools.partial(self._of_run, heads, made, index=index, rows=rows)
-                part = self._narrow_tile(number, tile_pass, inputs, index, extents, rows, run_of)
-                made.append((self._widened(number, tile_pass, part, (*kept, *outer)),))
-                parts.append(part)
+                sums = self._narrow_tile(number, tile_pass, inputs, index, extents, rows, run_of)
+                made.append(self._widened(number, tile_pass, sums, (*kept, *outer)))
+                parts.append(sums[0])
                 continue
             run = self._axis("r", build.const(rows, INT64), "reduce")
             here = tuple(a.var for a in (*kept, *outer))
@@ -228,11 +228,9 @@ class Composer:
         extents: Sequence[Expr],
         rows: int,
         run_of: Callable[..., dict[Var, Expr]],
-    ) -> Tensor:
+    ) -> tuple[Tensor, ...]:
         """Return the stage of narrow sums: of columns, or of lanes that lie side by side."""
-        narrow = tile_pass.narrow
-        if narrow is None:
-            raise InternalError(f"pass {number} of the tile form has no narrow sums")
+        narrow = tile_pass.narrow[0]
         kept = [self._axis(f"i{n}", e, "data") for n, e in enumerate(self.kept_extents)]
         outer = [self._axis(f"t{n}", e, "data") for n, e in enumerate(extents)]
         streams, lanes = 1, 1
@@ -251,26 +249,27 @@ class Composer:
         position = outer[-1].var * rows + within
         here = [a.var for a in (*kept, *outer)]
         mapping = self.elements(inputs, [*here[:-1], position], index) | run_of(here=here)
-        lhs, rhs = Var("lhs", narrow.dtype), Var("rhs", narrow.dtype)
-        combiner = Combiner((lhs,), (rhs,), (lhs + rhs,), (build.const(0, narrow.dtype),))
         body = make_reduce(
-            combiner,
-            [substitute(narrow, mapping)],
+            adding([e.dtype for e in tile_pass.narrow]),
+            [substitute(e, mapping) for e in tile_pass.narrow],
             run,
             where=build.likely(position < self.reduced_extents[-1]),
         )
-        return make_compute(f"tile{number}.narrow", (*kept, *outer, stream, lane), body).output(0)
+        return make_compute(f"tile{number}.narrow", (*kept, *outer, stream, lane), body).outputs
 
     def _widened(
-        self, number: int, tile_pass: TilePass, part: Tensor, axes: Sequence[Axis]
-    ) -> Tensor:
+        self, number: int, tile_pass: TilePass, parts: Sequence[Tensor], axes: Sequence[Axis]
+    ) -> tuple[Tensor, ...]:
         """Return the stage that adds up the lanes of narrow sums."""
-        streams, lanes = part.shape[-2:]
+        streams, lanes = parts[0].shape[-2:]
         stream, lane = self._axis("u", streams, "reduce"), self._axis("v", lanes, "reduce")
         place = (*(a.var for a in axes), stream.var, lane.var)
-        source = build.cast(tile_pass.results[0].dtype, part[place])
-        body = make_reduce(tile_pass.combiner, [source], [stream, lane])
-        return make_compute(f"tile{number}", tuple(axes), body).output(0)
+        combiner = shortened(tile_pass, 1).combiner
+        fields = zip(combiner.lhs, parts, strict=True)
+        body = make_reduce(
+            combiner, [build.cast(v.dtype, part[place]) for v, part in fields], [stream, lane]
+        )
+        return make_compute(f"tile{number}", tuple(axes), body).outputs
 
     def _tile_length(self, tile: Expr, rows: int) -> Expr:
         return build.minimum(self.reduced_extents[-1] - tile * rows, rows)

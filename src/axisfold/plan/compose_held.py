@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from axisfold.dtypes import FLOAT32, FLOAT64, INT32, INT64, DType
+from axisfold.dtypes import FLOAT32, FLOAT64, INT32, INT64
 from axisfold.ir import build
-from axisfold.ir.combiner import Combiner
 from axisfold.ir.expr import Binary, Expr, Var
 from axisfold.ir.walk import substitute, uses
 from axisfold.plan.compose import Composer, Elements, Graph, LayoutClass
@@ -17,7 +16,7 @@ from axisfold.tensor.axis import Axis
 from axisfold.tensor.compute import make_compute
 from axisfold.tensor.reduce import make_reduce
 from axisfold.tensor.tensor import Tensor
-from axisfold.tensor.tile_pass import Hold, TilePass, without_nan
+from axisfold.tensor.tile_pass import Hold, TilePass, adding, without_nan
 from axisfold.tensor.trace import Traced
 
 # Sums of float32 that lie side by side, and terms of each: the sums are read, not computed, so that
@@ -162,9 +161,9 @@ class _HeldComposer(Composer):
         kept = self._kept()
         place = block.var * (ROUNDS * LANES) + (run.var * LANES + lane.var)
         mapping = self._mapping([a.var for a in kept], place, inputs, index, tiles)
-        source = tile_pass.sources[0] if tile_pass.narrow is None else tile_pass.narrow
+        (source,) = tile_pass.narrow or tile_pass.sources
         body = make_reduce(
-            _sum(FLOAT32), [substitute(source, mapping)], run, where=build.likely(place < size)
+            adding([FLOAT32]), [substitute(source, mapping)], run, where=build.likely(place < size)
         )
         return make_compute(f"tile{number}.narrow", (*kept, block, lane), body).output(0)
 
@@ -175,14 +174,14 @@ class _HeldComposer(Composer):
             self._axis(n, e, "reduce") for n, e in zip("uv", part.shape[-2:], strict=True)
         )
         source = build.cast(FLOAT64, part[(*(a.var for a in kept), block.var, lane.var)])
-        body = make_reduce(_sum(FLOAT64), [source], [block, lane])
+        body = make_reduce(adding([FLOAT64]), [source], [block, lane])
         return make_compute(f"tile{number}", tuple(kept), body).output(0)
 
 
 def _is_short_sum(tile_pass: TilePass) -> bool:
     """Return whether a pass sums one float32 that is positive, or no more than one."""
-    if tile_pass.narrow is not None:
-        return tile_pass.narrow.dtype == FLOAT32
+    if tile_pass.narrow:
+        return tile_pass.narrow[0].dtype == FLOAT32
     result = tile_pass.combiner.result
     return (
         len(result) == 1
@@ -190,8 +189,3 @@ def _is_short_sum(tile_pass: TilePass) -> bool:
         and isinstance(result[0], Binary)
         and result[0].op == "add"
     )
-
-
-def _sum(dtype: DType) -> Combiner:
-    lhs, rhs = Var("lhs", dtype), Var("rhs", dtype)
-    return Combiner((lhs,), (rhs,), (lhs + rhs,), (build.const(0, dtype),))

@@ -115,7 +115,7 @@ def with_passes(composer: Composer, change: Callable[[TilePass], tuple[TilePass,
     """Return the composer with changed passes, as few as can be: none of them sums apart."""
     traced = composer.traced
     changed = [q for p in traced.tile_passes for q in change(p)]
-    passes = fused([replace(p, narrow=None) for p in changed])
+    passes = fused([replace(p, narrow=()) for p in changed])
     return Composer(replace(traced, tile_passes=passes), composer.layout)
 
 

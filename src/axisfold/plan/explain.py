@@ -186,7 +186,7 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
 def _tile_changes(traced: Traced) -> Iterator[_Change]:
     if traced.narrowing is None:
         yield _Change("narrowing", traced, "sums of 16-bit floats, or means of short integers")
-    narrow = all(tile_pass.narrow is not None for tile_pass in traced.tile_passes)
+    narrow = all(tile_pass.narrow for tile_pass in traced.tile_passes)
     if traced.tile_passes:
         yield _Change("tiles", (), "a reducer without a form for short runs")
     if narrow or not traced.tile_passes:
@@ -206,7 +206,7 @@ def _one_pass(traced: Traced, *, is_narrow: bool) -> tuple[TilePass, ...]:
     """Return a form for short runs such as another reducer may have."""
     combiner = traced.combiner
     value = combiner.lhs[0]
-    return (TilePass((value,), combiner, (value,), narrow=value if is_narrow else None),)
+    return (TilePass((value,), combiner, (value,), narrow=(value,) * is_narrow),)
 
 
 def _changed(

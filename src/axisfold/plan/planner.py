@@ -198,7 +198,7 @@ def traced_key(traced: Traced) -> Hashable:
         *(e for p in traced.tile_passes for e in (*p.expressions, *p.results)), *traced.tile_state,
         *traced.tile_later,
         *(e for p in traced.tile_passes for e in (*p.combiner.result, *p.combiner.identity)),
-        *(p.narrow for p in traced.tile_passes if p.narrow is not None),
+        *(e for p in traced.tile_passes for e in p.narrow),
         *(e for p in traced.tile_passes if p.search is not None for e in p.search.expressions),
         *(v for h in traced.holds for v in (h.variable, h.held)),
         *(v for once in traced.onces for v in once),
@@ -210,7 +210,7 @@ def traced_key(traced: Traced) -> Hashable:
         tuple(len(value.variables) for value in traced.initial),
         tuple(len(r.parts) for r in traced.results), traced.is_spread,
         tuple(
-            (p.narrow is not None, p.terms, len(p.sources), p.places, p.loses_nan, p.is_seldom,
+            (len(p.narrow), p.terms, len(p.sources), p.places, p.loses_nan, p.is_seldom,
              p.search is not None)
             for p in traced.tile_passes
         ),

@@ -82,13 +82,12 @@ def _has_tiles(traced: Traced) -> bool:
 
 
 def _is_narrow(traced: Traced) -> bool:
-    return _has_tiles(traced) and all(p.narrow is not None for p in traced.tile_passes)
+    return _has_tiles(traced) and all(p.narrow for p in traced.tile_passes)
 
 
 def _is_counted(traced: Traced) -> bool:
     """Return whether all sums are of truth values."""
-    forms = [p.narrow for p in traced.tile_passes]
-    return bool(forms) and all(n is not None and is_truth(n) for n in forms)
+    return _is_narrow(traced) and all(is_truth(e) for p in traced.tile_passes for e in p.narrow)
 
 
 def _is_one_run(layout: LayoutClass) -> bool:

@@ -162,7 +162,7 @@ class Tile:
     @property
     def is_narrow(self) -> bool:
         """Whether all passes so far have narrow sums."""
-        return all(p.narrow is not None for p in self.passes)
+        return all(p.narrow for p in self.passes)
 
     @property
     def is_single(self) -> bool:
@@ -215,7 +215,7 @@ class Tile:
         result = self._reduce(function, "add", lambda d: 0, dtype)
         (source,) = self.passes[-1].sources
         if terms and isinstance(source, Cast) and source.value.dtype == FLOAT32:
-            self.passes[-1] = replace(self.passes[-1], narrow=source.value, terms=terms)
+            self.passes[-1] = replace(self.passes[-1], narrow=(source.value,), terms=terms)
         return result
 
     def total(self, value: Expr) -> Expr:
@@ -330,7 +330,8 @@ class Tile:
         combiner = Combiner((lhs,), (rhs,), (build.binary(op, lhs, rhs),), (start,))
         result = Var(f"tile{len(self.passes)}", dtype)
         terms = _HALF_TERMS if narrow is not None and narrow.dtype.is_float else 0
-        self.passes.append(TilePass((result,), combiner, (source,), narrow=narrow, terms=terms))
+        short = () if narrow is None else (narrow,)
+        self.passes.append(TilePass((result,), combiner, (source,), narrow=short, terms=terms))
         return result if scale == 1.0 else result * (1 / scale)
 
     def _narrow(self, source: Expr) -> tuple[Expr | None, float]:

@@ -51,8 +51,8 @@ class TilePass:
         The fields after one more element; () merges with the sources.
         Invariant: a partial state sees its elements in the order of the run.
     narrow
-        The one source in a narrower dtype, or None: integers whose sums of
-        :func:`narrow_rounds` elements are exact, or floats.
+        The sources in narrower dtypes, or (): one of integers whose sums of
+        :func:`narrow_rounds` elements are exact; or one of floats, and counts beside it.
     terms
         How many narrow floats are summed.
     places
@@ -71,7 +71,7 @@ class TilePass:
     combiner: Combiner
     sources: tuple[Expr, ...]
     absorb: tuple[Expr, ...] = ()
-    narrow: Expr | None = None
+    narrow: tuple[Expr, ...] = ()
     terms: int = 0
     places: tuple[int, ...] = ()
     loses_nan: bool = False
@@ -135,22 +135,24 @@ def fused(passes: Sequence[TilePass], holds: Sequence[Hold] = ()) -> tuple[TileP
     for place in sorted(levels):
         group = levels[place]
         # Narrow sums are stages of their own.
-        short = [p for p in group if p.narrow is not None and p.narrow.dtype.is_float]
+        short = [p for p in group if p.narrow and p.narrow[0].dtype.is_float]
         plain = [p for p in group if p not in short]
-        is_narrow = all(p.narrow is not None for p in plain)
-        found += [*(plain if is_narrow else [_joined(plain)]), *short]
+        if len(short) == 1 and all(map(_is_count, plain)):
+            found.append(_with_counts(short[0], plain))
+        else:
+            is_narrow = all(p.narrow for p in plain)
+            found += [*(plain if is_narrow else [_joined(plain)]), *short]
     return tuple(found)
 
 
 def expanded(tile_pass: TilePass, holds: Sequence[Hold]) -> TilePass:
     """Return a pass that computes by itself what it reads of ``holds``."""
     values: dict[Var, Expr] = {h.variable: h.value for h in holds}
-    narrow = tile_pass.narrow
     return replace(
         tile_pass,
         sources=tuple(substitute(e, values) for e in tile_pass.sources),
         absorb=tuple(substitute(e, values) for e in tile_pass.absorb),
-        narrow=None if narrow is None else substitute(narrow, values),
+        narrow=tuple(substitute(e, values) for e in tile_pass.narrow),
     )
 
 
@@ -248,12 +250,18 @@ def shortened(tile_pass: TilePass, bits: int = 16) -> TilePass:
 
 def in_float32(tile_pass: TilePass) -> TilePass:
     """Return a pass whose sums of positive float32 are float32, which a short run allows."""
-    source = tile_pass.narrow
-    if source is None or not source.dtype.is_float:
+    sources = tile_pass.narrow
+    if not sources or not sources[0].dtype.is_float:
         return tile_pass
-    lhs, rhs = Var("lhs", source.dtype), Var("rhs", source.dtype)
-    combiner = Combiner((lhs,), (rhs,), (lhs + rhs,), (build.const(0, source.dtype),))
-    return replace(tile_pass, combiner=combiner, sources=(source,), absorb=())
+    combiner = adding([e.dtype for e in sources])
+    return replace(tile_pass, combiner=combiner, sources=sources, absorb=())
+
+
+def adding(dtypes: Sequence[DType]) -> Combiner:
+    """Return the combiner that adds up one number of each dtype."""
+    lhs, rhs = ([Var(f"{side}{n}", d) for n, d in enumerate(dtypes)] for side in ("lhs", "rhs"))
+    added = tuple(a + b for a, b in zip(lhs, rhs, strict=True))
+    return Combiner(tuple(lhs), tuple(rhs), added, tuple(build.const(0, d) for d in dtypes))
 
 
 def is_shortened(tile_pass: TilePass) -> bool:
@@ -277,6 +285,20 @@ def _short(source: Expr, bits: int) -> Expr | None:
             return build.select(condition, *sides)
         case _:
             return None
+
+
+def _is_count(tile_pass: TilePass) -> bool:
+    """Return whether a pass, all elements of which are needed, counts truth values."""
+    return len(tile_pass.sources) == 1 and is_truth(tile_pass.sources[0])
+
+
+def _with_counts(short: TilePass, counts: Sequence[TilePass]) -> TilePass:
+    """Return the pass of narrow floats that counts, too, what the same elements tell."""
+    if not counts:
+        return short
+    sources = [short.narrow[0], *(shortened(p, 1).sources[0] for p in counts)]
+    joined = _joined([short, *counts])
+    return replace(joined, absorb=(), narrow=tuple(sources), terms=short.terms)
 
 
 def _joined(passes: Sequence[TilePass]) -> TilePass:

@@ -60,25 +60,33 @@ def _narrow(x: Any) -> Any:
     return te.cast(FLOAT64 if x.dtype.bits > FLOAT32.bits else FLOAT32, x)
 
 
-def _plain(x: Any, origin: Any) -> Any:
-    """``exp(x - origin)`` times ``_LIFT``, up to the rounding of the difference."""
-    difference = _narrow(x) - origin
+def _plain(x: Any, origin: Any, *, is_less: bool = False) -> Any:
+    """``exp(x - origin)`` times ``_LIFT``, up to the rounding of the difference.
+
+    Where only what ``is_less`` than the origin counts, the origin itself gives 0.
+    """
+    difference = _difference(x, origin, _narrow(x) - origin, is_less)
     if x.dtype.is_half:
         return te.exp_short(difference)
     is_single = difference.dtype == FLOAT32
     return (te.exp_rounded if is_single else te.exp_nonpositive)(difference) * _LIFT
 
 
-def _exact(x: Any, origin: Any) -> Any:
-    """``exp(x - origin)`` times ``_LIFT``; the difference of float32 is not rounded.
+def _exact(x: Any, origin: Any, *, is_less: bool = False) -> Any:
+    """As :func:`_plain`; the difference of float32 is not rounded.
 
     The exponential of a rounded difference d is off by up to d / 2 units in the last place.
     """
     if x.dtype != FLOAT32:
-        return _plain(x, origin)
+        return _plain(x, origin, is_less=is_less)
     difference, rest = two_sum(x, origin * -1.0)
+    difference = _difference(x, origin, difference, is_less)
     power = te.exp_nonpositive(difference) * _LIFT
     return power + power * te.select(difference > -104.0, rest, 0.0)
+
+
+def _difference(x: Any, origin: Any, difference: Any, is_less: bool) -> Any:
+    return te.select(_narrow(x).equal(origin), -_INF, difference) if is_less else difference
 
 
 def _held(t: Any, origin: Any) -> Callable[[Any], Any] | None:
@@ -99,13 +107,13 @@ def _sum(t: Any, function: Callable[[Any], Any], terms: int) -> Any:
     return t.sum(function, dtype=FLOAT32 if t.dtype.is_half else FLOAT64, terms=terms)
 
 
-def _tile(power: Callable[[Any, Any], Any]) -> Callable[[Any], dict[str, Any]]:
+def _tile(power: Callable[..., Any]) -> Callable[[Any], dict[str, Any]]:
     """Return the tile form, with one rescaling for each run."""
 
     def tile(t: Any) -> dict[str, Any]:
         m = t.max(_narrow, loses_nan=True)
         largest = t.sum(lambda x: te.cast(INT64, _narrow(x).equal(m)))
-        others = _sum(t, lambda x: te.select(_narrow(x).equal(m), 0.0, power(x, m)), _TERMS)
+        others = _sum(t, lambda x: power(x, m, is_less=True), _TERMS)
         return {"m": m, "s": te.cast(FLOAT64, others) / _LIFT + te.cast(FLOAT64, largest - 1)}
 
     return tile

@@ -27,14 +27,17 @@ _CROWD: Final = 16
 _COEFFICIENTS: Final = {32: FLOAT32_COEFFICIENTS, 64: FLOAT64_COEFFICIENTS}
 
 
-def emit_elementary(w: Writer, name: str, dtype: DType, *values: str, lift: int = 0) -> str:
-    """Append a call of one of ``ELEMENTARY`` on float32 or float64; the module gets its code.
+def emit_elementary(
+    w: Writer, name: str, dtype: DType, *values: str, lift: int = 0, is_added: bool = False
+) -> str:
+    """Append a call of one of :data:`ELEMENTARY` on float32 or float64; the module gets its code.
 
     It stays a call: unrolled loops with copies of it would compile half as long again.  ``lift`` is
-    the exponent of a power of two that one of ``LIFTED`` is multiplied by, or 0.
+    the exponent of a power of two that one of ``LIFTED`` is multiplied by, or 0; where the result
+    ``is_added``, it is so to the last one of the values.
     """
     kind = value_type(dtype)
-    function = f"axisfold.{name}.{f'{lift}.' * (lift > 0)}{suffix(dtype)}"
+    function = f"axisfold.{name}.{f'{lift}.' * (lift > 0)}{'added.' * is_added}{suffix(dtype)}"
     is_crowded = w.calls >= _CROWD and dtype.lanes > 1
     if is_crowded:
         function += ".crowded"
@@ -42,8 +45,13 @@ def emit_elementary(w: Writer, name: str, dtype: DType, *values: str, lift: int 
         inner = Writer(w.declarations, fuses=w.fuses)
         arguments = [inner.fresh("x") for _ in values]
         lanes = Lanes(inner, dtype, "" if is_crowded else f"{function}.constants")
-        make = partial(LIFTED[name], lift=lift) if lift else ELEMENTARY[name]
-        result = make(lanes, *arguments)
+        if name in _POWERS:
+            make = partial(_POWERS[name], lift=lift) if lift else _POWERS[name]
+            own, addend = arguments[: len(values) - is_added], arguments[-1]
+            factors = make(lanes, *own)
+            result = lanes.muladd(*factors, addend) if is_added else lanes.mul(*factors)
+        else:
+            result = _OTHERS[name](lanes, *arguments)
         if lanes.held:
             w.declarations[lanes.table] = lanes.table_text()
         taken = ", ".join(f"{kind} {a}" for a in arguments)
@@ -85,7 +93,7 @@ def _reduced(f: Lanes, x: str, shifted: str) -> tuple[str, str, str, str]:
     return n, high, low, f.add(high, low)
 
 
-def _exp_nonpositive(f: Lanes, x: str, lift: int = 0) -> str:
+def _exp_nonpositive(f: Lanes, x: str, lift: int = 0) -> tuple[str, str]:
     """e**x · 2**lift = 2**(n + k) · (u + u (r + r² P(r))) for n and r of :func:`_exp`.
 
     k is what :func:`_more` returns, and u = 2**(lift - k).  For x <= 0, and so n <= 0, n + k is the
@@ -102,12 +110,12 @@ def _exp_nonpositive(f: Lanes, x: str, lift: int = 0) -> str:
     return _summed(f, shifted, r, lift - more)
 
 
-def _exp_rounded(f: Lanes, x: str, lift: int = 0) -> str:
+def _exp_rounded(f: Lanes, x: str, lift: int = 0) -> tuple[str, str]:
     """e**x as :func:`_exp_short` has it where a product and a sum are rounded once."""
     return (_exp_short if f.w.fuses else _exp_nonpositive)(f, x, lift)
 
 
-def _exp_short(f: Lanes, x: str, lift: int = round(math.log2(SHORT_LIFT))) -> str:
+def _exp_short(f: Lanes, x: str, lift: int = round(math.log2(SHORT_LIFT))) -> tuple[str, str]:
     """e**x as :func:`_exp_nonpositive` has it, of an r that is rounded once.
 
     ln 2 is rounded, which moves e**x by |x| / 16 units (float64: |x| / 4), and by |x| where
@@ -122,7 +130,7 @@ def _exp_short(f: Lanes, x: str, lift: int = round(math.log2(SHORT_LIFT))) -> st
     return _raised(f, shifted, r, lift - more)
 
 
-def _exp_difference(f: Lanes, x: str, a: str, lift: int = 0) -> str:
+def _exp_difference(f: Lanes, x: str, a: str, lift: int = 0) -> tuple[str, str]:
     """e**(x - a) as :func:`_exp_rounded` has it, of the r that is right to its last place.
 
     For a whole number a of at most 256, n · ln2₀ + a is exact, and so is x less it, unless x is so
@@ -163,18 +171,18 @@ def _remainder(f: Lanes, n: str, high: str) -> str:
     return f.muladd(n, f.const(-_COEFFICIENTS[f.dtype.bits].ln2[1]), high)
 
 
-def _raised(f: Lanes, shifted: str, r: str, unit: int) -> str:
-    """Append e**r · 2**unit times the power, by the fewest operations, which are Horner's."""
+def _raised(f: Lanes, shifted: str, r: str, unit: int) -> tuple[str, str]:
+    """Return e**r · 2**unit, by the fewest operations, which are Horner's, and the power."""
     terms = (1.0, 1.0, *_COEFFICIENTS[f.dtype.bits].short_exp)
-    return f.mul(f.horner(r, [2.0**unit * k for k in terms]), _power_of(f, shifted))
+    return f.horner(r, [2.0**unit * k for k in terms]), _power_of(f, shifted)
 
 
-def _summed(f: Lanes, shifted: str, r: str, unit: int) -> str:
-    """Append what :func:`_raised` does by a sum of which all but the last part is small."""
+def _summed(f: Lanes, shifted: str, r: str, unit: int) -> tuple[str, str]:
+    """Return what :func:`_raised` does by a sum of which all but the last part is small."""
     square = f.mul(r, r)
     part = f.muladd(f.by_pairs(r, square, _COEFFICIENTS[f.dtype.bits].exp), square, r)
     one = f.const(2.0**unit)
-    return f.mul(f.muladd(part, one, one), _power_of(f, shifted))
+    return f.muladd(part, one, one), _power_of(f, shifted)
 
 
 def _power_of(f: Lanes, shifted: str) -> str:
@@ -349,12 +357,14 @@ def _log10(f: Lanes, x: str) -> str:
     return _log_to(f, x, c.log10_2, c.per_ln10)
 
 
-# These take a ``lift``.
-LIFTED: Final[dict[str, Callable[..., str]]] = {
+# These take a ``lift``, and return two factors, of which the second is a power of two.
+LIFTED: Final[dict[str, Callable[..., tuple[str, str]]]] = {
     "exp_nonpositive": _exp_nonpositive, "exp_difference": _exp_difference,
     "exp_rounded": _exp_rounded,
 }  # fmt: skip
-ELEMENTARY: Final[dict[str, Callable[..., str]]] = {
-    **LIFTED, "exp_short": _exp_short, "exp": _exp, "exp2": _exp2, "expm1": _expm1, "tanh": _tanh,
+_POWERS: Final[dict[str, Callable[..., tuple[str, str]]]] = {**LIFTED, "exp_short": _exp_short}
+_OTHERS: Final[dict[str, Callable[..., str]]] = {
+    "exp": _exp, "exp2": _exp2, "expm1": _expm1, "tanh": _tanh,
     "log": _log, "log2": _log2, "log10": _log10, "log1p": _log1p,
 }  # fmt: skip
+ELEMENTARY: Final = frozenset({*_POWERS, *_OTHERS})

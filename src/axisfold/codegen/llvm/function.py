@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from axisfold.codegen.llvm import arithmetic, heap, memory, places, scaling, tails
+from axisfold.codegen.llvm import arithmetic, fused, heap, memory, places, tails
 from axisfold.codegen.llvm.calls import emit_call
 from axisfold.codegen.llvm.held import Holding, held_places, round_of
 from axisfold.codegen.llvm.induction import Induction
@@ -334,13 +334,13 @@ class _Function:
             return arithmetic.denied(node).children()
         if isinstance(node, Cast) and (count := arithmetic.counted(node)) is not None:
             return count[:1]
-        return tails.long_tail(node) or scaling.operands(node)
+        return tails.long_tail(node) or fused.operands(node)
 
     def _node(self, node: Node, args: list[str]) -> str:
         w = self.w
         match node:
             case Binary():
-                return scaling.emit_binary(w, node, args)
+                return fused.emit_binary(w, node, args)
             case Load():
                 split = self.places.split(node)
                 pointer = split.pointer or self.pointers[node.buffer]
