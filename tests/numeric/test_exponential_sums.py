@@ -299,3 +299,14 @@ def test_shares_that_are_0_as_float16_are_normal_before():
     build(te.create_schedule(z.op), [x, z])(given, out)
     assert out.min() > np.finfo("f4").tiny
     np.testing.assert_allclose(out, np.exp(given.astype("f8") - 1) / total, rtol=1e-5, atol=1e-25)
+
+
+def test_one_pass_sums_what_is_less_and_counts_the_rest(monkeypatch):
+    monkeypatch.setattr(planner, "_plans", {})
+    af.logsumexp(normal(40, 1000), axis=1)
+    (plan,) = planner._plans.values()
+    first, second = plan.traced.tile_passes
+    assert not first.narrow
+    assert [str(e.dtype) for e in second.narrow] == ["float32", "int32"]
+    assert [str(e.dtype) for e in second.sources] == ["float64", "int64"]
+    assert [str(t.dtype) for t in plan.graph.tiles[1]] == ["float64", "int32"]

@@ -183,7 +183,7 @@ def test_threads_fold_what_they_hold_in_its_own_precision():
     (made,) = planner._plans.values()
     assert found == "whole_row"
     own = [part for part in made.graph.tile_parts if part is not None]
-    assert [[str(t.dtype) for t in part.op.outputs] for part in own] == [["int32", "float32"]]
+    assert [[str(t.dtype) for t in part.op.outputs] for part in own] == [["float32", "int32"]]
 
 
 @pytest.mark.parametrize("layout", ["steps", "transposed"])
