@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from axisfold.analysis.domains import Bounds
-from axisfold.analysis.intervals import NOTHING, measure
+from axisfold.analysis.domains import NOTHING, Bounds
+from axisfold.analysis.intervals import measure
 from axisfold.analysis.linear import (
     Linear,
     expanded,

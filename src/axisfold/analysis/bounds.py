@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from axisfold.analysis.domains import Bounds, Domain, Interval, environment
-from axisfold.analysis.intervals import NOTHING, constant_interval, form_range, measure
+from axisfold.analysis.domains import NOTHING, Bounds, Domain, Interval, environment
+from axisfold.analysis.intervals import constant_interval, form_range, measure
 from axisfold.analysis.linear import (
     Linear,
     factors_of,

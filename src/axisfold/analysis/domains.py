@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from axisfold.analysis.linear import Linear, Product, expanded
 from axisfold.ir.build import as_expr
 from axisfold.ir.expr import Binary, Const, Expr, Var
 from axisfold.ir.walk import variables
 
-# An environment remembers answers about expressions until it has seen this many.
+# An environment remembers answers about expressions, and environments inside of it, until it has
+# seen so many.
 _MEMORY = 1 << 15
+_INNER = 1 << 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +98,13 @@ class Bounds(Mapping[Var, Domain]):
     points
         Values of the variables that :mod:`axisfold.analysis.refute` tries; None where there are
         none.
-    outer
+    outer, added
         The environment that this one was made from by one more variable, if it was.
     """
 
     __slots__ = (
-        "_domains", "_facts", "_floors", "_inner", "measures", "outer", "points", "simplified",
+        "_domains", "_facts", "_floors", "_inner", "_ranging", "added", "measures", "outer",
+        "points", "simplified",
     )  # fmt: skip
 
     def __init__(self, domains: Mapping[Var, Domain] | None = None) -> None:
@@ -111,9 +113,11 @@ class Bounds(Mapping[Var, Domain]):
         self.simplified: dict[int, tuple[Expr, Expr]] = {}
         self.points: dict[tuple[int, str], Point | None] = {}
         self.outer: Bounds | None = None
+        self.added: Var | None = None
         self._inner: dict[tuple[Var, Expr, Expr], Bounds] = {}
-        self._facts: list[Linear] | None = None
-        self._floors: dict[Var, int] | None = None
+        self._facts: Sequence[Linear] | None = None
+        self._floors: Mapping[Var, int] | None = None
+        self._ranging: dict[frozenset[Var], Bounds] = {}
 
     def __getitem__(self, var: Var) -> Domain:
         return self._domains[var]
@@ -139,7 +143,9 @@ class Bounds(Mapping[Var, Domain]):
         inner = self._inner.get((var, low, count))
         if inner is None:
             inner = Bounds({**self._domains, var: Domain(low, count)})
-            inner.outer = self
+            inner.outer, inner.added = self, var
+            if len(self._inner) >= _INNER:
+                self._inner.clear()
             self._inner[var, low, count] = inner
         return inner
 
@@ -155,39 +161,64 @@ class Bounds(Mapping[Var, Domain]):
         """Return the variables of the environment that occur in ``expr``."""
         return variables(expr) & self._domains.keys()
 
+    def ranging(self, expr: Expr) -> Bounds:
+        """Return the outermost environment under which an expression has the same range."""
+        names = variables(expr)
+        found = self._ranging.get(names)
+        if found is None:
+            found, outer = self, self.outer
+            if outer is not None and self.floors is outer.floors and self.added not in names:
+                found = outer.ranging(expr)
+            self._ranging[names] = found
+        return found
+
     @property
-    def facts(self) -> list[Linear]:
+    def facts(self) -> Sequence[Linear]:
         """Forms known to be >= 0 because every extent is at least 1."""
         if self._facts is None:
-            self._facts = []
-            for domain in self._domains.values():
-                fact = expanded(domain.extent).shifted(-1)
-                if fact.terms:
-                    self._facts.extend((fact, *_undivided(fact)))
+            known: Sequence[Linear] = () if self.outer is None else self.outer.facts
+            own = tuple(self._domains) if self.added is None else (self.added,)
+            found = [fact for var in own for fact in _facts(self._domains[var].extent)]
+            self._facts = (*known, *found) if found else known
         return self._facts
+
+    @property
+    def floors(self) -> Mapping[Var, int]:
+        """Lower bounds of variables that follow from the facts, outer ones where none is new."""
+        if self._floors is None:
+            known: Mapping[Var, int] = {} if self.outer is None else self.outer.floors
+            skipped = 0 if self.outer is None else len(self.outer.facts)
+            for fact in self.facts[skipped:]:
+                for name, low in _floors(fact):
+                    if name not in known or known[name] < low:
+                        known = {**known, name: low}
+            self._floors = known
+        return self._floors
 
     def floor(self, var: Var) -> int | float:
         """Return a lower bound of ``var`` that follows from its kind and from the facts."""
-        if self._floors is None:
-            self._floors = {}
-            for fact in self.facts:
-                for name, low in _floors(fact):
-                    self._floors[name] = max(low, self._floors.get(name, low))
         kind: int | float = var.least if var.is_size else -math.inf
-        return max(kind, self._floors.get(var, kind))
+        return max(kind, self.floors.get(var, kind))
+
+
+# The environment in which nothing is known, and from which all others are made.
+NOTHING: Final = Bounds()
 
 
 def environment(domains: Mapping[Var, Domain]) -> Bounds:
-    """Return the environment of some domains; the last ones asked for remember what they know."""
-    return _environment(tuple(domains.items()))
+    """Return the environment of some domains, which remembers what was asked of it before."""
+    env = NOTHING
+    for var, domain in domains.items():
+        env = env.extended(var, domain.min, domain.extent)
+    return env
 
 
-@lru_cache(maxsize=64)
-def _environment(domains: tuple[tuple[Var, Domain], ...]) -> Bounds:
-    if not domains:
-        return Bounds()
-    *outer, (var, domain) = domains
-    return _environment(tuple(outer)).extended(var, domain.min, domain.extent)
+def _facts(extent: Expr) -> Iterator[Linear]:
+    """Yield what is >= 0 because an extent is at least 1."""
+    fact = expanded(extent).shifted(-1)
+    if fact.terms:
+        yield fact
+        yield from _undivided(fact)
 
 
 def _undivided(fact: Linear) -> Iterator[Linear]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from axisfold.analysis.domains import Bounds, Interval, Measure
+from axisfold.analysis.domains import NOTHING, Bounds, Interval, Measure
 from axisfold.analysis.linear import Key, Linear, factors_of
 from axisfold.dtypes import DType, highest, lowest
 from axisfold.ir.expr import (
@@ -28,8 +28,6 @@ Range = tuple[int | float, int | float]
 _EVERYTHING: Final[Range] = (-math.inf, math.inf)
 # Python's floats overflow near 2**1024; any bound this far out is as good as none.
 _FAR: Final = 1 << 512
-
-NOTHING: Final = Bounds()
 
 
 def constant_interval(expr: Expr, env: Bounds | None = None) -> Interval:
@@ -59,6 +57,9 @@ def measure(expr: Expr, env: Bounds) -> Measure:
     known = memory.get(id(expr))
     if known is not None:
         return known
+    if (outer := env.ranging(expr)) is not env:
+        known = memory[id(expr)] = measure(expr, outer)
+        return known
     stack: list[Expr] = [expr]
     while stack:
         node = stack[-1]
@@ -71,7 +72,11 @@ def measure(expr: Expr, env: Bounds) -> Measure:
             if known is not None:
                 parts.append(known)
             elif operand.child_fields:
-                stack.append(operand)
+                if (outer := env.ranging(operand)) is env:
+                    stack.append(operand)
+                else:
+                    known = memory[id(operand)] = measure(operand, outer)
+                    parts.append(known)
             else:  # half of all nodes
                 known = memory[id(operand)] = _measured(operand, [], env)
                 parts.append(known)

@@ -16,8 +16,7 @@ from axisfold.analysis.division import (
     simplify_shift,
     simplify_trunc,
 )
-from axisfold.analysis.domains import Bounds
-from axisfold.analysis.intervals import NOTHING
+from axisfold.analysis.domains import NOTHING, Bounds
 from axisfold.analysis.linear import is_index, leaves
 from axisfold.analysis.logic import simplify_compare, simplify_extremum, simplify_logic
 from axisfold.analysis.sums import simplify_product, simplify_sum

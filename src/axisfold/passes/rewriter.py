@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import assert_never
 
-from axisfold.analysis.bounds import Bounds, Domain
+from axisfold.analysis.bounds import Bounds, Domain, environment
 from axisfold.dtypes import highest
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -142,20 +141,19 @@ def substatements(stmt: Stmt) -> tuple[Stmt, ...]:
             assert_never(stmt)
 
 
-@lru_cache(maxsize=4)
 def _extents(params: tuple[Buffer, ...]) -> Bounds:
     """Return what is known of the variables that arrays bind: an extent is never negative.
 
-    The passes over one program share it, so that what one has found out the next ones remember.
+    That sizes are not is known anyway.
     """
-    return Bounds(
+    return environment(
         {
             extent: Domain(
                 build.const(0, extent.dtype), build.const(highest(extent.dtype), extent.dtype)
             )
             for buffer in params
             for extent in buffer.shape
-            if isinstance(extent, Var)
+            if isinstance(extent, Var) and not extent.is_size
         }
     )
 
