@@ -7,7 +7,15 @@ import math
 
 import pytest
 
-from axisfold.analysis.bounds import Bounds, Domain, Interval, constant_interval, symbolic_bounds
+from axisfold.analysis.bounds import (
+    Bounds,
+    Domain,
+    Interval,
+    constant_interval,
+    environment,
+    symbolic_bounds,
+)
+from axisfold.analysis.domains import NOTHING
 from axisfold.dtypes import FLOAT32, INT32, DType
 from axisfold.errors import UnsupportedError
 from axisfold.ir.buffer import Buffer
@@ -212,3 +220,34 @@ def test_the_same_environment_is_asked_again():
     for other in (outside.extended(here, 0, 8), outside.extended(here, 1, 4)):
         assert other is not inside
         assert other[here] != inside[here]
+
+
+def test_environments_of_the_same_domains_are_one():
+    domains = {i: Domain(const(0), n), inner: Domain(const(0), const(32))}
+    assert environment(domains) is environment(domains)
+    assert environment({}) is NOTHING
+    assert environment({i: domains[i]}).extended(inner, 0, 32) is environment(domains)
+
+
+def test_environments_are_not_kept_without_end():
+    outside, here = Bounds(), Var("here")
+    first = outside.extended(here, 0, 4)
+    for _ in range(100):
+        outside.extended(Var("another"), 0, 4)
+    assert outside.extended(here, 0, 4) is not first
+
+
+def test_a_range_is_asked_of_the_outermost_environment_that_knows_it():
+    outside = Bounds().extended(i, 0, 8)
+    inside = outside.extended(inner, 0, 32)
+    assert inside.ranging(i * 2) is outside
+    assert inside.ranging(n + 1) is outside.ranging(n + 1) is outside.outer
+    assert inside.ranging(i + inner) is inside
+
+
+def test_a_range_that_a_loop_with_rounds_makes_smaller_is_asked_of_it():
+    outside = Bounds().extended(i, 0, 8)
+    inside = outside.extended(k, 0, n - 3).extended(inner, 0, 32)
+    assert constant_interval(n, outside).low == 0
+    assert constant_interval(n, inside).low == 4
+    assert inside.ranging(n + i) is inside.outer

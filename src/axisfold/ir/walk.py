@@ -103,6 +103,18 @@ def rewrite_all(
     return cast("list[N]", [done[id(root)] for root in roots])
 
 
+def sharing(rule: Callable[[Node], Node]) -> Callable[[N], N]:
+    """Return what rewrites one root after the other, which go on sharing what they share."""
+    done: dict[int, Node] = {}
+    seen: list[Node] = []  # kept, and so are their identities
+
+    def rewritten(root: N) -> N:
+        seen.append(root)
+        return rewrite_all((root,), rule, done)[0]
+
+    return rewritten
+
+
 def substitute(root: N, mapping: Mapping[Var, Expr]) -> N:
     """Replace variables by expressions."""
     return substitute_all((root,), mapping)[0]

@@ -10,11 +10,10 @@ from axisfold.analysis.simplify import simplify
 from axisfold.errors import ScheduleError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import post_order
 from axisfold.schedule.primitives.compute_at import consumers
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
-from axisfold.tensor.tensor import Tensor, TensorLoad
+from axisfold.tensor.tensor import Tensor
 
 
 def indices_of(stage: Stage, places: Mapping[Var, Expr], env: Bounds) -> dict[Var, Expr]:
@@ -42,13 +41,14 @@ def indices_of(stage: Stage, places: Mapping[Var, Expr], env: Bounds) -> dict[Va
     return found
 
 
-def has_places(schedule: Schedule, tensor: Tensor) -> bool:
-    """Return whether a tensor is a tile with memory, and values, beyond the edge."""
-    return any(
-        (stage.repeated_axes or (stage.shifted_axes and not stage.is_output))
-        and tensor in (*stage.op.outputs, *stage.origin_op.outputs)
+def tiles_beyond(schedule: Schedule) -> set[Tensor]:
+    """Return the tensors that are tiles with memory, and values, beyond the edge."""
+    return {
+        tensor
         for stage in schedule.stages
-    )
+        if stage.repeated_axes or (stage.shifted_axes and not stage.is_output)
+        for tensor in (*stage.op.outputs, *stage.origin_op.outputs)
+    }
 
 
 def check_shifts(schedule: Schedule) -> None:
@@ -76,13 +76,11 @@ def check_shifts(schedule: Schedule) -> None:
 def _check_reads(stage: Stage, position: int, size: int, consumer: Stage) -> None:
     own = {axis.var for axis, n in consumer.shifted_axes.items() if n == size}
     tensors = {id(t) for t in (*stage.op.outputs, *stage.origin_op.outputs)}
-    for root in consumer.op.body:
-        for node in post_order(root):
-            is_read = isinstance(node, TensorLoad) and id(node.tensor) in tensors
-            if is_read and node.indices[position] not in own:  # type: ignore[attr-defined]
-                raise ScheduleError(
-                    f"pragma shift_inwards of stage {stage.name!r}: stage {consumer.name!r} reads "
-                    f"it by other groups than {size} neighbours along axis {position}.",
-                    code="S236",
-                    hint=f"Give that axis of {consumer.name!r} the same pragma.",
-                )
+    for read in consumer.op.reads:
+        if id(read.tensor) in tensors and read.indices[position] not in own:
+            raise ScheduleError(
+                f"pragma shift_inwards of stage {stage.name!r}: stage {consumer.name!r} reads "
+                f"it by other groups than {size} neighbours along axis {position}.",
+                code="S236",
+                hint=f"Give that axis of {consumer.name!r} the same pragma.",
+            )

@@ -12,10 +12,10 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Scope
 from axisfold.ir.expr import Expr, Node, Var
 from axisfold.ir.stmt import Allocate, Attr, For, If, Stmt
-from axisfold.ir.walk import rewrite, rewrite_all, substitute
+from axisfold.ir.walk import rewrite, sharing, substitute
 from axisfold.lower.attachments import check_attachments
 from axisfold.lower.banks import padded_strides
-from axisfold.lower.edges import check_shifts, has_places, indices_of
+from axisfold.lower.edges import check_shifts, indices_of, tiles_beyond
 from axisfold.lower.inline import inlined
 from axisfold.lower.last_block import LastBlock, check_blocks, check_places
 from axisfold.lower.parts import check_private, own_part
@@ -78,6 +78,7 @@ class LoopBuilder:
             if shared is not schedule:
                 schedule, bounds = shared, infer_bounds(shared)
         self.schedule, self.bounds = schedule, bounds
+        self.tiles = tiles_beyond(schedule)
         check_teams(self.schedule)
         check_blocks(self.schedule, self.bounds)
         check_private(self.schedule, self.bounds)
@@ -189,12 +190,12 @@ class LoopBuilder:
 
         def rule(node: Node) -> Node:
             """Let a tile that has memory beyond the edge be read at its places."""
-            is_tile = isinstance(node, TensorLoad) and has_places(self.schedule, node.tensor)
+            is_tile = isinstance(node, TensorLoad) and node.tensor in self.tiles
             return substitute(node, inside) if is_tile else node
 
         places = {place: values[var] for var, place in inside.items()}
-        resolver = self._resolver({**values, **indices, **places})
-        return lambda expr: resolver(rewrite(expr, rule))
+        placed, resolver = sharing(rule), self._resolver({**values, **indices, **places})
+        return lambda expr: resolver(placed(expr))
 
     def indices(self, stage: Stage, places: Mapping[Var, Expr]) -> dict[Var, Expr]:
         """Return the index that each place stands for, for axes that reach over their edge."""
@@ -202,13 +203,8 @@ class LoopBuilder:
         return indices_of(stage, places, environment(domains))
 
     def _resolver(self, values: Mapping[Var, Expr]) -> Resolve:
-        """Return what puts values in the place of variables, and reads of memory in that of te's.
-
-        Expressions that it is given go on sharing what they share.
-        """
+        """Return what puts values for variables, and reads of memory for those of tensors."""
         known: dict[Var, Expr] = {}
-        done: dict[int, Node] = {}
-        seen: list[Expr] = []  # kept, and so are their identities
 
         def rule(node: Node) -> Node:
             if isinstance(node, TensorLoad):
@@ -219,11 +215,7 @@ class LoopBuilder:
                 known[node] = self.lowered(values[node])
             return known[node]
 
-        def resolve(expr: Expr) -> Expr:
-            seen.append(expr)
-            return rewrite_all((expr,), rule, done)[0]
-
-        return resolve
+        return sharing(rule)
 
     def lowered(self, expr: Expr) -> Expr:
         """Return an expression with reads of memory in the place of reads of tensors."""

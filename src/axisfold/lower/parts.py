@@ -10,7 +10,7 @@ from axisfold.analysis.simplify import can_prove
 from axisfold.errors import ScheduleError, UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import post_order, substitute
+from axisfold.ir.walk import substitute
 from axisfold.lower.regions import (
     Region,
     StageBounds,
@@ -21,7 +21,6 @@ from axisfold.schedule.primitives.compute_at import consumers
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis, ThreadAxis
-from axisfold.tensor.tensor import TensorLoad
 
 
 def read_beyond(
@@ -47,10 +46,8 @@ def read_beyond(
         if idle is not None:
             leaf = next(a for a in producer.leaf_axes if producer.loop_var(a) is idle)
             return consumer, next(iter(producer.roots_of(leaf)), leaf)
-        for node in (n for e in consumer.op.body for n in post_order(e)):
-            if not isinstance(node, TensorLoad) or id(node.tensor) not in tensors:
-                continue
-            for index, (low, high), axis in zip(node.indices, made, producer.op.axis, strict=True):
+        for read in (r for r in consumer.op.reads if id(r.tensor) in tensors):
+            for index, (low, high), axis in zip(read.indices, made, producer.op.axis, strict=True):
                 place = substitute(index, bounds[consumer].values)
                 least, most = _ends(place, environment(reading), over, axis)
                 last = build.minimum(most, axis.extent - 1)

@@ -12,13 +12,12 @@ from axisfold.errors import UnsupportedError
 from axisfold.ir import build
 from axisfold.ir.buffer import Scope
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import post_order, substitute, uses
+from axisfold.ir.walk import substitute, uses
 from axisfold.schedule.primitives.compute_at import consumers
 from axisfold.schedule.relations import axis_values, leaf_domains
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.axis import Axis, ThreadAxis
-from axisfold.tensor.tensor import TensorLoad
 
 Region = tuple[tuple[Expr, Expr], ...]
 
@@ -236,7 +235,7 @@ def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds
         own = bounds[consumer]
         env = {**around, **enclosing_domains(consumer, bounds), **own.loops}
         over = set(env) - set(fixed)
-        for load in _loads(consumer, tensors):
+        for load in (read for read in consumer.op.reads if id(read.tensor) in tensors):
             indices = [substitute(i, own.values) for i in load.indices]
             touched = [
                 _touched(index, axis, env, over)
@@ -246,17 +245,6 @@ def _region(schedule: Schedule, stage: Stage, bounds: Mapping[Stage, StageBounds
     if region is None:
         return tuple((axis.min, stage.places(axis)) for axis in stage.op.axis)
     return tuple((low, simplify(high - low + 1, environment(fixed))) for low, high in region)
-
-
-def _loads(consumer: Stage, tensors: set[int]) -> list[TensorLoad]:
-    roots = [*consumer.op.body, *(e for a in consumer.op.reduce_axis for e in (a.min, a.extent))]
-    found = {
-        id(node): node
-        for root in roots
-        for node in post_order(root)
-        if isinstance(node, TensorLoad) and id(node.tensor) in tensors
-    }
-    return list(found.values())
 
 
 def _touched(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.simplify import can_prove
 from axisfold.ir.expr import Expr, Var
-from axisfold.ir.walk import free_vars
+from axisfold.ir.walk import variables
 from axisfold.lower.regions import StageBounds
 from axisfold.schedule.relations import split_guards
 from axisfold.schedule.stage import Stage
@@ -17,7 +17,7 @@ from axisfold.tensor.axis import Axis
 
 def guard_level(guard: Expr, levels: Mapping[Var, int]) -> int:
     """Return how many loops must be open before a guard can be tested."""
-    return max((levels[v] + 1 for v in free_vars(guard) if v in levels), default=0)
+    return max((levels[v] + 1 for v in variables(guard) if v in levels), default=0)
 
 
 def stage_guards(

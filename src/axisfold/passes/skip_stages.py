@@ -11,7 +11,7 @@ from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
 from axisfold.ir.expr import Expr, IfThenElse, Load, Node, Select
 from axisfold.ir.stmt import Allocate, For, If, Kernel, Let, Seq, Stmt, Store
-from axisfold.ir.walk import free_vars, post_order, statements
+from axisfold.ir.walk import post_order, statements, uses
 from axisfold.passes.rewriter import StmtRewriter
 
 
@@ -36,8 +36,11 @@ def skip_stages(kernel: Kernel) -> Kernel:
 
 class _Skipper(StmtRewriter):
     def visit(self, stmt: Stmt) -> Stmt:
-        result = super().visit(stmt)  # the last stage first: those before it are read there
-        return _skipping(result) if isinstance(result, Allocate) else result
+        if not isinstance(stmt, Allocate):
+            return super().visit(stmt)
+        _, body = _fields(stmt)
+        result = self.visit(body)  # the last stage first: those before it are read there
+        return _skipping(stmt if result is body else _with_body(stmt, result))
 
 
 def _skipping(allocation: Allocate) -> Allocate:
@@ -114,7 +117,7 @@ def _condition(readers: Sequence[Stmt], reads: Sequence[_Read]) -> Expr | None:
     inside = {n.var for s in readers for n in statements(s) if isinstance(n, (For, Let))}
     for condition in conditions:
         loads = (n.buffer for n in post_order(condition) if isinstance(n, Load))
-        if inside.intersection(free_vars(condition)) or written.intersection(loads):
+        if uses(condition, inside) or written.intersection(loads):
             return None
     return build.all_of(conditions)
 

@@ -129,7 +129,7 @@ def _index(tensor: Tensor, indices: tuple[Any, ...]) -> TensorLoad | PartialInde
 class Operation:
     """What makes tensors: a placeholder or a computation."""
 
-    __slots__ = ("__weakref__", "_inputs")
+    __slots__ = ("__weakref__", "_inputs", "_reads")
     name: str
     axis: tuple[Axis, ...] = ()
     reduce_axis: tuple[Axis, ...] = ()
@@ -156,17 +156,22 @@ class Operation:
             return self._inputs  # type: ignore[attr-defined, no-any-return]
         except AttributeError:
             pass
-        found: dict[int, Tensor] = {}
-        roots: list[Expr] = list(self.body)
-        for axis in self.reduce_axis:
-            roots += [axis.min, axis.extent]
-        for root in roots:
-            for node in post_order(root):
-                if isinstance(node, TensorLoad):
-                    found.setdefault(id(node.tensor), node.tensor)
-        inputs = tuple(found.values())
+        inputs = tuple({id(read.tensor): read.tensor for read in self.reads}.values())
         object.__setattr__(self, "_inputs", inputs)
         return inputs
+
+    @property
+    def reads(self) -> tuple[TensorLoad, ...]:
+        """The reads of tensors in its body and in the bounds of its axes, remembered."""
+        try:
+            return self._reads  # type: ignore[attr-defined, no-any-return]
+        except AttributeError:
+            pass
+        bounds = (end for axis in self.reduce_axis for end in (axis.min, axis.extent))
+        nodes = post_order(*self.body, *bounds)
+        reads = tuple([node for node in nodes if isinstance(node, TensorLoad)])
+        object.__setattr__(self, "_reads", reads)
+        return reads
 
 
 @dataclass(frozen=True, slots=True, eq=False)

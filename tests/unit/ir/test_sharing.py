@@ -15,8 +15,9 @@ from axisfold.analysis.simplify import simplify
 from axisfold.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64
 from axisfold.ir import build, node
 from axisfold.ir.buffer import Buffer
-from axisfold.ir.expr import Binary, Broadcast, Compare, Const, Load, Ramp, Var
+from axisfold.ir.expr import Binary, Broadcast, Compare, Const, Load, Not, Ramp, Var
 from axisfold.ir.node import forget_shared
+from axisfold.ir.walk import sharing
 from axisfold.tensor.key import expression_key
 
 X, Y = Var("x"), Var("y")
@@ -126,3 +127,13 @@ def test_the_key_of_expressions_is_the_same_whether_nodes_are_shared_or_not():
 
     assert expression_key(made()) == expression_key(apart())
     assert expression_key(made()) != expression_key(reversed(list(made())))
+
+
+def test_roots_that_are_rewritten_one_after_the_other_go_on_sharing():
+    seen = []
+    rewritten = sharing(lambda n: seen.append(n) or (Y if n is X else n))
+    common = Not(X < ONE)
+    first, second = rewritten(Not(common)), rewritten(common)
+    assert first.a is second
+    assert str(second) == "!(y < 1)"
+    assert len(seen) == len(set(map(id, seen))) == 5

@@ -7,6 +7,7 @@ from te_support.interpreter import Interpreter, Memory
 from te_support.kernels import buffer, index, kernel, loop
 
 from axisfold import te
+from axisfold.analysis.bounds import constant_interval
 from axisfold.build import build, lower
 from axisfold.dtypes import INT64
 from axisfold.ir import build as ir
@@ -20,6 +21,7 @@ from axisfold.passes.copying import fold_substitute, renamed_loops
 from axisfold.passes.hoist_allocations import hoist_allocations
 from axisfold.passes.partition_loops import MAX_COPIES, partition_loops
 from axisfold.passes.pipelines import device
+from axisfold.passes.rewriter import StmtRewriter
 from axisfold.passes.simplify_program import simplify_program
 from axisfold.passes.unroll_loops import unroll_loops
 from axisfold.passes.vectorize_loops import vectorize_loops
@@ -46,6 +48,20 @@ def stored(program, count=8):
 
 
 B = buffer("B", "int64", 8)
+
+
+# --- rewriter ----------------------------------------------------------------------------------
+
+
+def test_passes_share_what_is_known_of_extents():
+    n, m = Var("n", INT64, is_size=True), Var("m", INT64)
+    program = kernel([Buffer("A", INT64, (n, m))], [], Seq(()))
+    passes = [StmtRewriter(), StmtRewriter()]
+    assert all(each.run(program) is program for each in passes)
+    first, second = (each.bounds for each in passes)
+    assert first is second
+    assert list(first) == [m]  # of sizes that is known anyway
+    assert [constant_interval(v, first).low for v in (n, m)] == [0, 0]
 
 
 # --- hoist_allocations -------------------------------------------------------------------------

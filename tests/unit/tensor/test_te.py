@@ -45,6 +45,8 @@ def test_what_can_be_read():
     assert (B.op.num_outputs, B.value_index) == (1, 0)
     assert B.op.reduce_axis == (k,)
     assert B.op.input_tensors == (A,)
+    assert [str(read) for read in B.op.reads] == ["A[i, k]"]
+    assert B.op.reads is B.op.reads
     assert B.op.output(0) is B
     assert repr(B) == "Tensor(B, rank 1, float32)"
     assert repr(k) == "Axis(k, reduce)"
