@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -160,6 +161,21 @@ class Bounds(Mapping[Var, Domain]):
     def occurring(self, expr: Expr) -> frozenset[Var]:
         """Return the variables of the environment that occur in ``expr``."""
         return variables(expr) & self._domains.keys()
+
+    def bearing(self, names: AbstractSet[Var]) -> set[Var]:
+        """Return the variables that decide what is known of some: what bears on it.
+
+        These are what their domains read; and since each extent is at least 1, those whose extents
+        read one of them.
+        """
+        found, size = set(names), -1
+        while size != len(found):
+            size = len(found)
+            for var, domain in self._domains.items():
+                read = variables(domain.extent)
+                if var in found or not found.isdisjoint(read):
+                    found |= {var, *read, *variables(domain.min)}
+        return found
 
     def ranging(self, expr: Expr) -> Bounds:
         """Return the outermost environment under which an expression has the same range."""

@@ -7,7 +7,6 @@ import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from axisfold.analysis.bounds import Bounds
 from axisfold.analysis.simplify import can_prove, simplify
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -15,24 +14,19 @@ from axisfold.ir.expr import Compare, Expr, Node, Var
 from axisfold.ir.stmt import (
     WORK,
     Allocate,
-    AllReduce,
     Attr,
-    Barrier,
     For,
     If,
     Kernel,
     Launch,
     Let,
     LoopKind,
-    Seq,
-    Shuffle,
     Stmt,
-    Store,
-    Ticket,
 )
-from axisfold.ir.walk import rewrite, rewrite_statements, statements, uses
+from axisfold.ir.walk import rewrite, rewrite_statements, statements, uses, variables
 from axisfold.passes.apply_pragmas import ANY_PLACE
 from axisfold.passes.copying import renamed_loops
+from axisfold.passes.growth import copies_of, stores_of
 from axisfold.passes.guards import (
     SPLIT,
     Found,
@@ -48,7 +42,7 @@ from axisfold.passes.guards import (
 from axisfold.passes.last_groups import without_last_group
 from axisfold.passes.merging_rounds import merging_round, without
 from axisfold.passes.registers import counts, in_memory
-from axisfold.passes.rewriter import StmtRewriter, substatements
+from axisfold.passes.rewriter import StmtRewriter
 from axisfold.passes.roll_rest import rolled_rest
 from axisfold.passes.threads import has_meeting, is_block_tag
 from axisfold.passes.work import round_work
@@ -98,8 +92,12 @@ class _Partition(StmtRewriter):
         self.is_launched = False
         self.is_rest = False
         self.is_named = False
-        # After how many rounds nothing is left of loops that are cut.
+        # After how many rounds nothing is left of loops that are cut, and the guards that hold
+        # until then.
         self.rounds: dict[Var, Expr] = {}
+        self.held: dict[Var, set[Expr]] = {}
+        # What is known otherwise in the rests than in the interiors of the loops around.
+        self.moving: frozenset[Var] = frozenset()
         # How many loops of a thread there are around.
         self.around = 0
 
@@ -164,8 +162,8 @@ class _Partition(StmtRewriter):
         if self.is_rest:
             if (rounds := build.as_int(loop.extent)) is not None and rounds <= MAX_TAIL_STORES:
                 return super().visit_for(loop)
-            last, _ = self._last(loop, reaches_of(loop.var, self._guards(loop)))
-            return super().visit_for(replace(loop, extent=last))
+            last, held = self._known_end(loop)
+            return super().visit_for(replace(loop, extent=last, body=without(loop.body, held)))
         # A guard is taken out of the innermost serial loop that moves it: less code doubles.
         guards = [g for g in self._guards(loop) if not is_split_inside(g)]
         reaches = reaches_of(loop.var, guards)
@@ -173,10 +171,9 @@ class _Partition(StmtRewriter):
         if not edges or is_tested_once(loop, guards) or not self._may_copy(loop.body):
             return super().visit_for(loop)
         last, ending = self._last(loop, reaches)
-        self.rounds[loop.var] = last
         # Guards that hold as long as anything is left do not say where the rest begins.
-        ends = {reaches[c].end for c in ending}
-        held = {c for c, edge in edges.items() if edge in ends}
+        held = _held(reaches, ending) & edges.keys()
+        self._remember(loop, last, held, guards)
         if held == edges.keys():
             loop = replace(loop, extent=last, body=without(loop.body, held))
             return self._by_groups(loop) or super().visit_for(loop)
@@ -200,13 +197,17 @@ class _Partition(StmtRewriter):
         # A loop that ended early does not go on: the rest is tested before its first round too.
         tail = replace(loop, min=loop.min + first, extent=rest, kind=kind, body=body)
         self.copies *= 2
+        outer, self.moving = (
+            self.moving,
+            self.moving.union(*map(variables, (loop.var, first, last))),
+        )
         interior_half = super().visit_for(interior)
         # A rest keeps its other guards on a CPU, where compiling copies takes longer.
         self.is_rest = kind != "parallel" and not self.is_launched
         rest_half = self._by_accumulators(loop, tail, reaches, edges, ending)
         if rest_half is None:
-            rest_half = super().visit_for(renamed_loops(tail))
-        self.is_rest = False
+            rest_half = renamed_loops(super().visit_for(tail))
+        self.is_rest, self.moving = False, outer
         self.copies //= 2
         halves = build.seq(interior_half, rest_half)
         for var, value in reversed(names):
@@ -224,10 +225,14 @@ class _Partition(StmtRewriter):
             return None
         even, last = halves
         rest = replace(last, kind="rolled", body=self._rolled(last.body))
+        outer, self.moving = (
+            self.moving,
+            self.moving.union(*map(variables, (loop.var, rest.min, rest.extent))),
+        )
         even_half = super().visit_for(even)
         self.is_rest = True
-        rest_half = super().visit_for(renamed_loops(rest))
-        self.is_rest = False
+        rest_half = renamed_loops(super().visit_for(rest))
+        self.is_rest, self.moving = False, outer
         return build.seq(even_half, rest_half)
 
     def _by_accumulators(
@@ -294,7 +299,7 @@ class _Partition(StmtRewriter):
 
     def _is_small(self, body: Stmt) -> bool:
         """Return whether a tail stays as it is."""
-        return not self.is_launched and _stores(body) <= MAX_TAIL_STORES
+        return not self.is_launched and stores_of(body) <= MAX_TAIL_STORES
 
     def _rolled(self, body: Stmt) -> Stmt:
         """Return a tail's body with its loops rolled: it runs once, and code has a price.
@@ -314,7 +319,7 @@ class _Partition(StmtRewriter):
 
     def _may_copy(self, body: Stmt) -> bool:
         copies = 2 * self.copies
-        return copies * _copies(body) <= MAX_COPIES and copies * _stores(body) <= MAX_STORES
+        return copies * copies_of(body) <= MAX_COPIES and copies * stores_of(body) <= MAX_STORES
 
     def _rounds(self, loop: For, edges: Iterable[Expr]) -> Expr:
         """Return how many rounds the interior has, at least 0 and at most all."""
@@ -339,18 +344,30 @@ class _Partition(StmtRewriter):
                 ending |= conditions
         return simplify(build.maximum(rounds, 0), self.bounds), ending
 
+    def _remember(self, loop: For, last: Expr, held: set[Expr], guards: Iterable[Found]) -> None:
+        """Remember where a loop ends, and which guards hold until then also in rests around it."""
+        self.rounds.setdefault(loop.var, last)
+        if self.moving and all(
+            self.moving.isdisjoint(g.bounds.bearing(variables(g.condition))) for g in guards
+        ):
+            self.held[loop.var] = held
 
-def _copies(stmt: Stmt) -> int:
-    """Return how many copies of its innermost body a statement will have."""
-    inner = max((_copies(part) for part in substatements(stmt)), default=1)
-    return 2 * inner if isinstance(stmt, For) and _is_split(stmt) else inner
+    def _known_end(self, loop: For) -> tuple[Expr, set[Expr]]:
+        """Return after how many rounds nothing is left of a loop in a rest, and what holds there.
+
+        The interior has found that out where nothing that bears on it is another in the rest.
+        """
+        if loop.var in self.held:
+            return self.rounds[loop.var], self.held[loop.var]
+        reaches = reaches_of(loop.var, self._guards(loop))
+        last, ending = self._last(loop, reaches)
+        return last, _held(reaches, ending)
 
 
-def _is_split(loop: For) -> bool:
-    guards = guards_in(loop.body, Found(build.TRUE, Bounds()))
-    return loop.kind in SPLIT and any(
-        uses(g.condition, {loop.var}) and not is_split_inside(g) for g in guards
-    )
+def _held(reaches: Mapping[Expr, Reach], ending: set[Expr]) -> set[Expr]:
+    """Return the guards that hold as long as those do that tell that anything is left."""
+    ends = {reaches[c].end for c in ending}
+    return {c for c, reach in reaches.items() if reach.first is not None and reach.first in ends}
 
 
 def _holding(stmt: Stmt, guards: set[Expr]) -> Stmt:
@@ -367,18 +384,6 @@ def _with_rolled(stmt: Stmt, variables: frozenset[Var]) -> Stmt:
         return replace(node, kind="rolled") if is_one else node  # type: ignore[type-var]
 
     return rewrite_statements(stmt, rule)
-
-
-def _stores(stmt: Stmt) -> int:
-    """Return how many stores a statement will have once its loops are split and unrolled."""
-    match stmt:
-        case Store() | AllReduce() | Shuffle() | Barrier() | Ticket():
-            return 1
-        case For():
-            rounds = build.as_int(stmt.extent) if stmt.kind == "unrolled" else None
-            return (rounds or (2 if _is_split(stmt) else 1)) * _stores(stmt.body)
-        case If() | Seq() | Let() | Allocate() | Attr() | Launch():
-            return sum(_stores(part) for part in substatements(stmt))
 
 
 def _in_part(stmt: Stmt, guards: set[Expr]) -> Stmt:
