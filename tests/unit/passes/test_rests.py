@@ -17,7 +17,9 @@ from axisfold.build import build, lower
 from axisfold.ir import build as ir
 from axisfold.ir.expr import Binary, Compare, Const, Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Seq, Store
-from axisfold.ir.walk import post_order, rewrite
+from axisfold.ir.walk import post_order, rewrite, uses
+from axisfold.passes import partition_loops as module
+from axisfold.passes.guards import reaches_of
 from axisfold.passes.partition_loops import partition_loops
 from axisfold.passes.pipelines import device
 from axisfold.passes.registers import counts
@@ -59,6 +61,51 @@ def test_a_rest_ends_with_the_elements(size):
     memory = {x: Memory(x, array.view("uint8"))}
     Interpreter(memory=memory, values={n: size}).run(parted.body)
     assert array.tolist() == [1] * size + [-1] * (8 - size)
+
+
+def counted_squares(columns, rows):
+    """Adds 1 to each of 20 places below ``columns``, ``rows`` times, 32 rows in a round."""
+    x, block, place, row = buffer("X", "int64", 20), Var("block"), Var("place"), Var("row")
+    add = Store(x, place, Binary("add", Load(x, place), ir.const(1, "int64")))
+    inside = If(ir.likely(Compare("lt", block * 32 + row, rows)), add)
+    turn = For(row, index(0), index(32), "unrolled", inside)
+    guarded = If(ir.likely(Compare("lt", place, columns)), turn)
+    loop = For(place, index(0), index(20), "serial", guarded)
+    return kernel([x], [x], For(block, index(0), (rows + 31) // 32, "serial", loop)), x
+
+
+SQUARES = [(size, size) for size in (5, 20, 31, 33)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "questions"), [([(5, 40), (40, 5), *SQUARES], 1), (SQUARES, 2)],
+    ids=["rows and columns", "squares"],
+)  # fmt: skip
+def test_a_rest_knows_what_its_interior_found_out(sizes, questions, monkeypatch):
+    """If it holds there, too: the interior of squares, 32 rows at least, has all 20 places."""
+    asked = []
+    monkeypatch.setattr(module, "reaches_of", lambda v, g: asked.append(v.name) or reaches_of(v, g))
+    n, m = Var("n", is_size=True), Var("m", is_size=True)
+    nest, x = counted_squares(n, n if sizes is SQUARES else m)
+    parted = partition_loops(nest)
+    assert asked.count("place") == questions
+    for columns, rows in sizes:
+        array = np.zeros(20, np.int64)
+        memory = {x: Memory(x, array.view("uint8"))}
+        Interpreter(memory=memory, values={n: columns, m: rows}).run(parted.body)
+        assert array.tolist() == [rows if i < columns else 0 for i in range(20)]
+
+
+def test_a_rest_tests_no_guard_that_holds_as_long_as_anything_is_left(monkeypatch):
+    """Before which round nothing is left is told; that it is so there need not be proved."""
+    monkeypatch.setattr(planner, "_plans", {})
+    launches.forget()
+    axisfold.sum(np.ones((2, 37, 100), np.float32), axis=1)
+    (plan,) = (p for p in planner._plans.values() if p.target.kind == "llvm")
+    nodes = list(post_order(plan.compiled.device.body))
+    columns = {n.var for n in nodes if isinstance(n, For) and n.var.name.startswith("i1")}
+    assert len(columns) > 3
+    assert not any(uses(n.condition, columns) for n in nodes if isinstance(n, If))
 
 
 def test_vectors_of_a_rest_are_never_whole():
