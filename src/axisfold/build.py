@@ -20,7 +20,6 @@ from axisfold.runtime.cpu import (
     MachineCode,
     assembly,
     compile_llvm,
-    host_fuses,
     host_machine,
     object_key,
 )
@@ -78,9 +77,7 @@ class Compiled:
     def source(self) -> str:
         """Return the LLVM IR."""
         if not self._source:
-            self._source = emit_kernel(
-                self.device, host_machine(), fuses=host_fuses(), is_brief=self.effort == "brief"
-            )
+            self._source = emit_kernel(self.device, host_machine(), is_brief=self.effort == "brief")
         return self._source
 
     def assembly(self) -> str:

@@ -17,7 +17,7 @@ from semantics_support import exact
 from semantics_support.programs import loop
 from semantics_support.table import MACHINE_ULPS, is_near
 
-from axisfold.codegen.llvm import emit_kernel, symbol
+from axisfold.codegen.llvm import Machine, emit_kernel, symbol
 from axisfold.dtypes import FLOAT32, FLOAT64, INT64
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer
@@ -49,7 +49,7 @@ def kernel(name, dtype, lanes, lift=0):
 def compiled(name, dtype, lanes=8, machine="", *, fuses=True, lift=0):
     """Return a function of arrays of any length."""
     made = kernel(name, dtype, lanes, lift)
-    text = emit_kernel(made, fuses=fuses).replace("nounwind {", f"nounwind {machine} {{")
+    text = emit_kernel(made, Machine(fuses=fuses)).replace("nounwind {", f"nounwind {machine} {{")
     code = compile_llvm(text, symbol(made)).function(2, 0)
 
     def call(values):

@@ -26,6 +26,8 @@ def skip_stages(kernel: Kernel) -> Kernel:
 
         allocate(P) { if (c) { P[0] = far  for (r, 0, n) { … } } else { P[0] = 0 }  y = … }
 
+    A reader that does nothing else comes under the same condition.
+
     Notes
     -----
     The idea is that of Halide's pass of this name.  A condition counts if it depends on nothing
@@ -63,6 +65,8 @@ def _skipping(allocation: Allocate) -> Allocate:
     condition = _condition(readers, reads)
     if condition is None:
         return allocation
+    if len(readers) == 1 and (rest := _under(readers[0], condition)) is not None:
+        return _with_body(allocation, If(condition, build.seq(*stage, rest)))
     # What is evaluated without being used shall be written: of arrays that would take a loop.
     ones = [b for b in fields if all(build.as_int(e) == 1 for e in b.allocated_extents)]
     if len(ones) < len(fields) and any(r.is_evaluated for r in reads):
@@ -73,6 +77,18 @@ def _skipping(allocation: Allocate) -> Allocate:
         nothing = [Store(b, zero, build.const(0, b.dtype)) for b in ones]
         guarded = If(part, guarded, build.seq(*nothing) if nothing else None)
     return _with_body(allocation, build.seq(guarded, *readers))
+
+
+def _under(reader: Stmt, condition: Expr) -> Stmt | None:
+    """Return what a reader, or each round of it, does if a condition holds, None if more."""
+    match reader:
+        case For(body=body):
+            inner = _under(body, condition)
+            return None if inner is None else replace(reader, body=inner)
+        case If(condition=own, then=then, otherwise=None) if own == condition:
+            return then
+        case _:
+            return None
 
 
 def _fields(allocation: Allocate) -> tuple[list[Buffer], Stmt]:

@@ -175,7 +175,7 @@ class Composer:
             if tile_pass.narrow:
                 run_of = functools.partial(self._of_run, heads, made, index=index, rows=rows)
                 sums = self._narrow_tile(number, tile_pass, inputs, index, extents, rows, run_of)
-                made.append(self._widened(number, tile_pass, sums, (*kept, *outer)))
+                made.append(self._widened(number, tile_pass, sums, (*kept, *outer), rows))
                 parts.append(sums[0])
                 continue
             run = self._axis("r", build.const(rows, INT64), "reduce")
@@ -236,8 +236,7 @@ class Composer:
         streams, lanes = 1, 1
         if self.layout.inner_kind == "reduced":
             streams, lanes = NARROW_STREAMS, NARROW_LANE_BYTES // narrow.dtype.itemsize
-        # What other passes have left in a cache is read in order.
-        if tile_pass.terms and len(self.traced.tile_passes) > 1:
+        if self._is_in_order(tile_pass):
             streams = max(rows // (tile_pass.terms * lanes), 1)
         most = tile_pass.terms or narrow_rounds(narrow.dtype)
         while rows // (streams * lanes) > most:
@@ -257,17 +256,33 @@ class Composer:
         )
         return make_compute(f"tile{number}.narrow", (*kept, *outer, stream, lane), body).outputs
 
+    def _is_in_order(self, tile_pass: TilePass) -> bool:
+        """Return whether narrow sums read what other passes have left in a cache: in one place."""
+        return bool(tile_pass.terms) and len(self.traced.tile_passes) > 1
+
     def _widened(
-        self, number: int, tile_pass: TilePass, parts: Sequence[Tensor], axes: Sequence[Axis]
+        self,
+        number: int,
+        tile_pass: TilePass,
+        parts: Sequence[Tensor],
+        axes: Sequence[Axis],
+        rows: int,
     ) -> tuple[Tensor, ...]:
-        """Return the stage that adds up the lanes of narrow sums."""
+        """Return the stage that adds up the lanes of narrow sums, without those of no element."""
         streams, lanes = parts[0].shape[-2:]
         stream, lane = self._axis("u", streams, "reduce"), self._axis("v", lanes, "reduce")
+        where: Expr = build.TRUE
+        if self._is_in_order(tile_pass) and self.layout.inner_kind == "reduced":
+            start = axes[-1].var * rows + stream.var * (build.const(rows, INT64) // streams)
+            where = start < self.reduced_extents[-1]
         place = (*(a.var for a in axes), stream.var, lane.var)
         combiner = shortened(tile_pass, 1).combiner
         fields = zip(combiner.lhs, parts, strict=True)
         body = make_reduce(
-            combiner, [build.cast(v.dtype, part[place]) for v, part in fields], [stream, lane]
+            combiner,
+            [build.cast(v.dtype, part[place]) for v, part in fields],
+            [stream, lane],
+            where=where,
         )
         return make_compute(f"tile{number}", tuple(axes), body).outputs
 

@@ -19,7 +19,7 @@ from axisfold.errors import CompileError
 from axisfold.runtime.disk import shared_cache
 
 if TYPE_CHECKING:
-    from axisfold.codegen.llvm.ports import Machine
+    from axisfold.codegen.llvm.machine import Machine
 
 WIDE_VECTOR: Final = 64
 """Bytes of the registers of AVX-512, of which there are twice as many as of others."""
@@ -73,22 +73,18 @@ def host_vector_bytes() -> int:
     return WIDE_VECTOR if "+avx512f" in features else 32 if "+avx2" in features else 16
 
 
-def host_fuses() -> bool:
-    """Return whether this machine rounds a product and a sum once, as all but old x86 do."""
-    with _lock:
-        return not _lacks("fma")
+def host_machine() -> Machine:
+    """Return what a program's text depends on, of this machine.
 
-
-def host_machine() -> Machine | None:
-    """Return this machine where its adders and multipliers are apart, as those of AMD's Zen."""
-    with _lock:
-        name, features = _host()
-    if not name.startswith("znver") or "+fma" not in features.split(","):
-        return None
-    from axisfold.codegen.llvm.ports import Machine  # a kernel that is on disk needs none
+    All but old x86 round a product and a sum once.  AVX-512 has 32 registers, as others than x86
+    have, and AMD's Zen has adders and multipliers apart.
+    """
+    from axisfold.codegen.llvm.machine import Machine  # a kernel that is on disk needs none
 
     width = host_vector_bytes()
-    return Machine(width, 32 if width == WIDE_VECTOR else 16)
+    with _lock:
+        name, fuses, is_short = _host()[0], not _lacks("fma"), _lacks("avx512f")
+    return Machine(width, 16 if is_short else 32, fuses, name.startswith("znver") and fuses)
 
 
 def compile_llvm(text: str, name: str, *, effort: Effort = "full") -> MachineCode:

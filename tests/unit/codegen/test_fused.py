@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from te_support.kernels import buffer, kernel, lanewise, run
 
-from axisfold.codegen.llvm import emit_kernel
+from axisfold.codegen.llvm import Machine, emit_kernel
 from axisfold.dtypes import parse
 from axisfold.ir import build
 from axisfold.ir.expr import Binary, Call, Cast, Compare
@@ -71,3 +71,11 @@ def test_lanes_are_counted_under_a_mask(dtype, lanes):
     run(program, counts, values, found)
     np.testing.assert_array_equal(found, counts + (values == 0).astype(dtype))
     assert ("zext" in emit_kernel(program)) == (lanes == 1)
+
+
+@pytest.mark.parametrize(("registers", "lanes"), [(16, 16), (32, 16), (16, 1)])
+def test_constants_are_read_from_a_table_where_registers_are_few(registers, lanes):
+    x, z = buffer("x", "float32", 64), buffer("z", "float32", 64)
+    rule = lanewise([x], z, lanes, 64, lambda a: Call("exp_rounded", (a,), a.dtype))
+    text = emit_kernel(kernel([x, z], [z], rule), Machine(64, registers))
+    assert (".constants" in text) == (registers == 16 and lanes > 1)

@@ -18,7 +18,7 @@ from axisfold.ir.stmt import Allocate, For, Store
 from axisfold.ir.walk import rewrite
 from axisfold.runtime import cpu
 
-ZEN = Machine(32, 16)
+ZEN = Machine(32, 16, has_adders=True)
 LANES, ROUNDS = 4, 9
 WIDE = FLOAT64.with_lanes(LANES)
 ONE = Broadcast(build.const(1.0, FLOAT64), LANES)
@@ -108,7 +108,7 @@ def counts(program, machine=ZEN):
 def test_both_ports_have_as_much_to_do(step, states, wanted):
     program = folded(step, states)
     assert counts(program) == wanted
-    assert counts(program, None) == (sum(wanted), 0)
+    assert counts(program, Machine(32, 16)) == (sum(wanted), 0)
 
 
 def test_rests_stay_as_they_are():
@@ -129,9 +129,12 @@ def test_wide_vectors_are_several_registers():
         x = Load(A, Ramp(place, index(1), 8))
         return Binary("add", state, Cast(Binary("mul", x, x), wide))
 
-    assert counts(folded(step, 4, 8), Machine(32, 16)) == (1, 3)
-    assert counts(folded(step, 4, 8), Machine(64, 32)) == (4, 0)  # the next round would wait
-    assert counts(folded(step, 6, 8), Machine(32, 16)) == (6, 0)  # 12 registers are taken
+    assert counts(folded(step, 4, 8), ZEN) == (1, 3)
+    assert counts(folded(step, 4, 8), Machine(64, 32, has_adders=True)) == (
+        4,
+        0,
+    )  # the next round would wait
+    assert counts(folded(step, 6, 8), ZEN) == (6, 0)  # 12 registers are taken
 
 
 @pytest.mark.parametrize("step", [plain, twice, apart])
@@ -141,11 +144,11 @@ def test_results_have_the_same_bits(monkeypatch, step):
     x[::7] = rng.choice(np.float32([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38]), x[::7].size)
     x.reshape(ROUNDS, 8, LANES)[:, 3] = -0.0
     module, found = import_module("axisfold.build"), []
-    for machine in (ZEN, None):
+    for machine in (ZEN, Machine(32, 16)):
         monkeypatch.setattr(module, "host_machine", lambda machine=machine: machine)
         out = np.full(8 * LANES, 7.0)
         program = Compiled(folded(step, 8))
-        assert ("@llvm.fma." in program.source()) == (machine is not None)
+        assert ("@llvm.fma." in program.source()) == machine.has_adders
         program.run([x.ctypes.data, out.ctypes.data], [])
         found.append(out)
     np.testing.assert_array_equal(found[0], found[1])
@@ -156,12 +159,13 @@ def test_results_have_the_same_bits(monkeypatch, step):
 @pytest.mark.parametrize(
     ("name", "features", "machine"),
     [
-        ("znver3", "+avx2,+fma", Machine(32, 16)),
-        ("znver4", "+avx2,+avx512f,+fma", Machine(64, 32)),
-        ("znver3", "+avx2", None),
-        ("skylake-avx512", "+avx2,+avx512f,+fma", None),
+        ("znver3", "+avx2,+fma", Machine(32, 16, has_adders=True)),
+        ("znver4", "+avx2,+avx512f,+fma", Machine(64, 32, has_adders=True)),
+        ("znver3", "+avx2", Machine(32, 16, fuses=False)),
+        ("skylake-avx512", "+avx2,+avx512f,+fma", Machine(64, 32)),
+        ("nocona", "", Machine(16, 16, fuses=False)),
     ],
 )
-def test_which_machines_have_ports_apart(monkeypatch, name, features, machine):
+def test_what_a_machine_has(monkeypatch, name, features, machine):
     monkeypatch.setattr(cpu, "_host", lambda: (name, features))
     assert cpu.host_machine() == machine

@@ -193,3 +193,26 @@ def test_what_takes_no_loop_is_not_worth_a_branch():
         stage=lambda i: [Store(P, ZERO, i)],
     )
     assert skip_stages(program) is program
+
+
+def turns_under(condition, *, otherwise=None):
+    """A reader that runs twice, under a condition that its rounds ask."""
+
+    def reader(i):
+        def turn(j):
+            return If(condition(i), Store(B, i, ir.binary("add", Load(P, ZERO), j)), otherwise)
+
+        return loop(2, turn, name="j")
+
+    return reader
+
+
+def test_readers_that_do_nothing_else_come_under_the_same_condition():
+    skipped = same(rounds(turns_under(positive)))
+    (one,) = (n for n in post_order(skipped.body) if isinstance(n, If))
+    assert sum(isinstance(n, For) for n in post_order(one.then)) == 2
+
+
+def test_readers_that_do_more_keep_their_own_condition():
+    skipped = same(rounds(turns_under(positive, otherwise=Store(B, ZERO, index(4)))))
+    assert sum(isinstance(n, If) for n in post_order(skipped.body)) == 2

@@ -38,13 +38,14 @@ def emit_elementary(
     """
     kind = value_type(dtype)
     function = f"axisfold.{name}.{f'{lift}.' * (lift > 0)}{'added.' * is_added}{suffix(dtype)}"
-    is_crowded = w.calls >= _CROWD and dtype.lanes > 1
+    holds = w.machine.holds_constants
+    is_crowded = w.calls >= _CROWD and dtype.lanes > 1 and not holds
     if is_crowded:
         function += ".crowded"
     if function not in w.declarations:
-        inner = Writer(w.declarations, fuses=w.fuses)
+        inner = Writer(w.declarations, machine=w.machine)
         arguments = [inner.fresh("x") for _ in values]
-        lanes = Lanes(inner, dtype, "" if is_crowded else f"{function}.constants")
+        lanes = Lanes(inner, dtype, "" if is_crowded or holds else f"{function}.constants")
         if name in _POWERS:
             make = partial(_POWERS[name], lift=lift) if lift else _POWERS[name]
             own, addend = arguments[: len(values) - is_added], arguments[-1]
@@ -112,7 +113,7 @@ def _exp_nonpositive(f: Lanes, x: str, lift: int = 0) -> tuple[str, str]:
 
 def _exp_rounded(f: Lanes, x: str, lift: int = 0) -> tuple[str, str]:
     """e**x as :func:`_exp_short` has it where a product and a sum are rounded once."""
-    return (_exp_short if f.w.fuses else _exp_nonpositive)(f, x, lift)
+    return (_exp_short if f.w.machine.fuses else _exp_nonpositive)(f, x, lift)
 
 
 def _exp_short(f: Lanes, x: str, lift: int = round(math.log2(SHORT_LIFT))) -> tuple[str, str]:
@@ -142,7 +143,7 @@ def _exp_difference(f: Lanes, x: str, a: str, lift: int = 0) -> tuple[str, str]:
     x = f.w.select(f.w.compare("olt", f.dtype, x, least), f.dtype, least, x)
     shifted, n = _shifted(f, f.sub(x, a), more)
     r = _remainder(f, n, f.sub(x, f.muladd(n, f.const(c.ln2[0]), a)))
-    return (_raised if f.w.fuses else _summed)(f, shifted, r, lift - more)
+    return (_raised if f.w.machine.fuses else _summed)(f, shifted, r, lift - more)
 
 
 def _more(f: Lanes, lift: int) -> int:

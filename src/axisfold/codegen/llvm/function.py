@@ -15,6 +15,7 @@ from axisfold.codegen.llvm import arithmetic, fused, heap, memory, places, tails
 from axisfold.codegen.llvm.calls import emit_call
 from axisfold.codegen.llvm.held import Holding, held_places, round_of
 from axisfold.codegen.llvm.induction import Induction
+from axisfold.codegen.llvm.machine import ANY, Machine
 from axisfold.codegen.llvm.outline import (
     PARALLEL,
     Taken,
@@ -24,7 +25,6 @@ from axisfold.codegen.llvm.outline import (
     take,
     unpack,
 )
-from axisfold.codegen.llvm.ports import Machine
 from axisfold.codegen.llvm.types import constant, memory_type, value_type
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.codegen.signature import scalar_parameters
@@ -72,14 +72,12 @@ def symbol(kernel: Kernel) -> str:
     return f"axisfold.{kernel.name}"
 
 
-def emit_kernel(
-    kernel: Kernel, machine: Machine | None = None, *, fuses: bool = True, is_brief: bool = False
-) -> str:
-    """Return the LLVM IR of a kernel whose indices are int64, for any machine that ``fuses``.
+def emit_kernel(kernel: Kernel, machine: Machine = ANY, *, is_brief: bool = False) -> str:
+    """Return the LLVM IR of a kernel whose indices are int64, for one machine or for any.
 
     If it is brief, it tells LLVM nothing that a brief compilation does not use.
     """
-    module = _Module(kernel, machine, fuses, is_brief)
+    module = _Module(kernel, machine, is_brief)
     w = module.writer()
     taken = take(w, kernel.params, scalar_parameters(kernel), module.readonly)
     main = _Function(module, w, taken)
@@ -90,11 +88,9 @@ def emit_kernel(
 class _Module:
     """What the functions of one kernel share: its loops as functions, and declarations."""
 
-    def __init__(
-        self, kernel: Kernel, machine: Machine | None, fuses: bool, is_brief: bool
-    ) -> None:
+    def __init__(self, kernel: Kernel, machine: Machine, is_brief: bool) -> None:
         self.symbol, self.machine = symbol(kernel), machine
-        self.fuses, self.is_brief = fuses, is_brief
+        self.is_brief = is_brief
         self.readonly = frozenset(kernel.params) - frozenset(kernel.outputs)
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
@@ -102,7 +98,7 @@ class _Module:
 
     def writer(self) -> Writer:
         """Return where a function is written."""
-        return Writer(self.declarations, fuses=self.fuses)
+        return Writer(self.declarations, machine=self.machine)
 
     def name_loop(self) -> tuple[str, str]:
         """Return names for the two functions of a parallel loop."""
@@ -204,7 +200,7 @@ class _Function:
             moved.begin_round()
             holding.begin_round()
             self.stmt(loop.body)
-            holding.end_round(self.module.machine)
+            holding.end_round()
             moved.end_round()
         w.emit(f"{following} = add nsw i64 {counter}, 1")
         w.lines[phi] = f"  {counter} = phi i64 [ {low}, %{before} ], [ {following}, %{w.block} ]"

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from axisfold.codegen.llvm import memory
 from axisfold.codegen.llvm.elementary import ELEMENTARY
-from axisfold.codegen.llvm.ports import Machine, balance
+from axisfold.codegen.llvm.ports import balance
 from axisfold.codegen.llvm.recent import Access, Place
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.ir.buffer import Buffer
@@ -64,7 +64,7 @@ class Holding:
         for (buffer, access), name in zip(self._places, self._names, strict=True):
             self._w.recent.read(buffer, access, name)
 
-    def end_round(self, machine: Machine | None) -> None:
+    def end_round(self) -> None:
         """Take the writes of a round back; their values are those of the next one."""
         w, following = self._w, dict[str, str]()
         for n, (buffer, access) in enumerate(self._places):
@@ -74,9 +74,9 @@ class Holding:
             following[self._names[n]] = value
             incoming = f"[ {self._before[n]}, %{self._block} ], [ {value}, %{w.block} ]"
             w.lines[self._line + n] = f"  {self._names[n]} = phi {access.kind} {incoming}"
-        if machine is not None and not (w.is_cold or w.calls):
+        if w.machine.has_adders and not (w.is_cold or w.calls):
             kinds = [access.kind for _, access in self._places]
-            balance(w, self._begin, following, kinds, machine)
+            balance(w, self._begin, following, kinds, w.machine)
 
     def leave(self) -> None:
         """Write what the last round has left."""

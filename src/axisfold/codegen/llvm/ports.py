@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from axisfold.codegen.llvm.machine import Machine
 from axisfold.codegen.llvm.types import suffix
 from axisfold.codegen.llvm.writer import Writer
 from axisfold.dtypes import DType
@@ -37,20 +38,6 @@ _PORTS: Final = 2
 _LATENCY: Final = 4
 # Registers that a loop needs beside the states that it holds: for elements, parts and the 1.
 _OTHERS: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A processor whose adders and multipliers are apart.
-
-    Attributes
-    ----------
-    vector_bytes, registers
-        Bytes of a vector register, and how many there are.
-    """
-
-    vector_bytes: int
-    registers: int
 
 
 @dataclass(slots=True)

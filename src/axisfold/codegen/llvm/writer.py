@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Final
 
+from axisfold.codegen.llvm.machine import ANY, Machine
 from axisfold.codegen.llvm.recent import Recent
 from axisfold.codegen.llvm.types import constant, splat, value_type
 from axisfold.dtypes import DType, Scalar
@@ -51,13 +52,15 @@ class Writer:
         Whether the function writes past the caches.
     recent
         What this block has read from memory and written to it.
-    fuses
-        Whether the machine rounds a product and a sum once.
+    machine
+        The processor that the text is for.
     ones
         Vectors of 1 that LLVM knows nothing of, by type (:mod:`axisfold.codegen.llvm.ports`).
     """
 
-    def __init__(self, declarations: dict[str, str] | None = None, *, fuses: bool = True) -> None:
+    def __init__(
+        self, declarations: dict[str, str] | None = None, *, machine: Machine = ANY
+    ) -> None:
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.block = "entry"
@@ -67,7 +70,7 @@ class Writer:
         self.chosen: set[str] = set()
         self.streams = False
         self.recent = Recent()
-        self.fuses = fuses
+        self.machine = machine
         self.ones: dict[str, str] = {}
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}
