@@ -13,6 +13,8 @@ from axisfold import te
 from axisfold.api.catalog.exponentials import softmax
 from axisfold.api.launches import forget
 from axisfold.build import build
+from axisfold.ir.stmt import For, If
+from axisfold.ir.walk import post_order
 from axisfold.plan import planner
 from axisfold.runtime import cpu
 
@@ -310,3 +312,14 @@ def test_one_pass_sums_what_is_less_and_counts_the_rest(monkeypatch):
     assert [str(e.dtype) for e in second.narrow] == ["float32", "int32"]
     assert [str(e.dtype) for e in second.sources] == ["float64", "int64"]
     assert [str(t.dtype) for t in plan.graph.tiles[1]] == ["float64", "int32"]
+
+
+def test_turns_without_an_element_are_skipped(monkeypatch):
+    monkeypatch.setattr(planner, "_plans", {})
+    x = normal(40, 600)
+    np.testing.assert_allclose(af.logsumexp(x, axis=1), wanted(x, 1), rtol=1e-6)
+    (plan,) = planner._plans.values()
+    nodes = list(post_order(plan.compiled.device.body))
+    (turns,) = (n for n in nodes if isinstance(n, For) and n.var.name == "u")
+    (guard,) = (n for n in post_order(turns.body) if isinstance(n, If))
+    assert any(isinstance(n, For) for n in post_order(guard.then))
