@@ -240,6 +240,18 @@ def test_softmax_of_rows_around_any_number(rules, scale):
     assert {plan.rule.name for plan in rules} == {"held_row"}
 
 
+@pytest.mark.parametrize("scale", [1e-4, 1, 60])
+def test_softmax_of_columns_around_any_number(rules, scale):
+    for origin in ORIGINS:
+        x = (normal(777, 70, scale=scale) + origin).astype("f4")
+        x[:, 0], x[5:, 1] = x[0, 0], -INF
+        out = np.full((777, 80), 7, "f4")
+        af.softmax(x, 0, out=out[:, 5:75])
+        agree("softmax", out[:, 5:75], x, 0)
+        assert (np.delete(out, np.s_[5:75], axis=1) == 7).all()
+    assert {plan.rule.name for plan in rules} == {"held_column"}
+
+
 HOSTILE = (
     [-INF, -INF, -INF], [-3.4028235e38, -3.4028235e38, -INF], [3.4028235e38, -3.4028235e38, 0],
     [INF, 0, 1], [NAN, 1, 2], [NAN, INF, -INF], [-INF, 0, 1], [255.5, 255.4, 200],
@@ -260,7 +272,10 @@ def test_softmax_of_hostile_rows(rules, count, dtype):
     is_empty = (x == -INF).all(axis=1)
     assert (zero[is_empty] == 0).all()
     np.testing.assert_array_equal(zero[~is_empty], af.softmax(x, 1)[~is_empty])
-    assert "held_row" in {plan.rule.name for plan in rules}
+    for array in (x.T.copy(), x[:, ::-1].T.copy(), x.repeat(6, axis=0).T.copy()):
+        agree("softmax", af.softmax(array, 0), array, 0)
+    np.testing.assert_array_equal(af.softmax(x.T.copy(), 0, empty="zero")[:, is_empty], 0)
+    assert {"held_row", "held_column"} <= {plan.rule.name for plan in rules}
 
 
 @pytest.fixture

@@ -11,7 +11,9 @@ from numeric_support import FLAVOURS, LAYOUTS, make_array
 import axisfold as af
 from axisfold import te
 from axisfold.api.launches import forget
-from axisfold.plan import planner
+from axisfold.plan import planner, sizes_cpu
+from axisfold.plan.rules_spread_cpu import ELEMENTS_AHEAD
+from axisfold.plan.script import schedule_source
 
 NUMERIC = settings(settings.get_profile("numeric"))
 DTYPES = ("float32", "float16", "float64", "int8", "uint64", "bool")
@@ -110,7 +112,8 @@ def rules(monkeypatch):
     [
         ((9, 70), 1, "held_row"),
         ((9, 70), None, "tiled_row_then_elements"),
-        ((600, 33), 0, "column_parts_then_elements"),
+        ((600, 33), 0, "held_column"),
+        ((600, 15), 0, "column_parts_then_elements"),
     ],
 )
 def test_rules(rules, shape, axis, rule):
@@ -132,7 +135,47 @@ COLUMNS = [
 
 
 @pytest.mark.parametrize(("dtype", "shape", "axis", "rule"), COLUMNS)
-def test_columns(rules, dtype, shape, axis, rule):
+def test_columns_from_memory(rules, monkeypatch, dtype, shape, axis, rule):
+    monkeypatch.setattr(sizes_cpu, "HELD_ELEMENTS", 0)
+    check_columns(dtype, shape, axis)
+    assert set(rules) == {rule}
+
+
+# Vectors, groups of a few of them, and tiles of columns, each with a tail; blocks of rows.
+@pytest.mark.parametrize(
+    ("dtype", "shape", "axis"),
+    [
+        *((dtype, shape, axis) for dtype, shape, axis, _ in COLUMNS if dtype != "float64"),
+        ("float32", (2, 64), 0),
+        ("float32", (1000, 129), 0),
+        ("float32", (3, 4, 5, 17), 2),
+        ("float16", (7, 65), 0),
+        ("float16", (2, 33, 190), 1),
+    ],
+)
+def test_columns_in_a_cache(rules, dtype, shape, axis):
+    check_columns(dtype, shape, axis)
+    is_held = dtype == "float32" or shape[-1] >= 64
+    assert ("held_column" in rules) == is_held
+
+
+def test_short_sums_of_columns_are_registers(monkeypatch):
+    # Those of a column are not neighbours: as parts of an array they would be written one by one.
+    monkeypatch.setattr(sizes_cpu, "HELD_ELEMENTS", 0)
+    made = []
+    real = planner.make_plan
+    monkeypatch.setattr(planner, "make_plan", lambda *args: made.append(real(*args)) or made[-1])
+    monkeypatch.setattr(planner, "_plans", {})
+    forget()
+    af.softmax(np.ones((40, 70), "f4"), 0)
+    (plan,) = made
+    assert plan.rule.name == "column_of_passes_then_elements"
+    assert "scatter" not in plan.compiled.source()
+    assert "tile1_narrow].compute_at(s[tile1]" in schedule_source(plan)
+    assert f'"prefetch", {ELEMENTS_AHEAD})' in schedule_source(plan)
+
+
+def check_columns(dtype, shape, axis):
     x = (np.random.default_rng(4).standard_normal(shape) * 20).astype(dtype)
     columns = np.moveaxis(x, axis, 0)
     columns[..., 0] = -INF
@@ -143,7 +186,6 @@ def test_columns(rules, dtype, shape, axis, rule):
         out = np.full(shape, 7, dtype)
         getattr(af, name)(x, axis, out=out)
         agree(name, out, x, axis)
-    assert set(rules) == {rule}
 
 
 @pytest.mark.parametrize("shape", [(40, 1), (40, 2), (40, 3), (1, 70), (0, 70), (40, 0), (17, 64)])
@@ -163,7 +205,7 @@ def test_columns_with_gaps_and_a_mask(rules):
     out = np.full((45, 150), 7, "f4")[:, ::2]
     af.softmax(x, 0, out=out)
     agree("softmax", out, x, 0)
-    assert rules == ["column_of_passes_then_elements"]
+    assert rules == ["held_column"]
     given = np.where(mask, x, -INF).astype("f4")
     result = af.softmax(x, 0, where=mask)
     assert (result[~mask] == 0).all()

@@ -29,14 +29,15 @@ from axisfold.plan.lanes import Inputs, with_lanes
 from axisfold.plan.planner import HOST, Plan, plan, with_vectors
 from axisfold.plan.sizes_cpu import (
     FEW_ROWS,
+    HELD,
     cpu_loads,
     cpu_sizes,
     cpu_stores,
     cpu_width,
+    held_sizes,
     is_flat,
     least_columns,
     plain_outputs,
-    spread_stores,
     stream_outputs,
     with_streams,
 )
@@ -196,6 +197,7 @@ def _on_host(
     """Return a problem as this machine computes it, what it leaves, and its layout class."""
     sizes = cpu_sizes(problem, kind, has_tiles=bool(traced.tile_passes))
     width, rest, stores = 0, None, ""
+    written = max(r.dtype.itemsize for r in traced.results)
     if not traced.is_spread:
         is_plain = not (traced.combiner.is_ordered or traced.tile_passes)
         width = cpu_width(problem, kind, steps, len(traced.combiner.lhs) if is_plain else 0)
@@ -206,16 +208,15 @@ def _on_host(
         if streams is not None:
             (problem, rest), sizes = streams, (sizes[0], stream_outputs(problem))
         if sizes[0] in FEW_ROWS or (width and kind == "reduced"):
-            written = max(r.dtype.itemsize for r in traced.results)
             stores = cpu_stores(problem, read, written, vectors if kind == "reduced" else 0)
         plain = 0 if traced.tile_passes else vectors
         if stores and sizes[0] in FEW_ROWS and is_flat(problem, plain):
             sizes = (sizes[0], "wide")
-    elif traced.holding is not None and kind == "reduced" and sizes[0] == "row":
-        stores = spread_stores(problem, max(r.dtype.itemsize for r in traced.results))
+    elif traced.holding is not None:
+        sizes, stores = held_sizes(problem, kind, sizes, written)
     ranks = len(problem.kept), len(problem.reduced)
     loads = cpu_loads(problem, sizes, is_short=width > 0 and kind == "reduced")
-    is_whole = kind == "kept" and not (width or stores or traced.is_spread)
+    is_whole = kind == "kept" and not (width or stores or (traced.is_spread and sizes[1] != HELD))
     least = least_columns(problem) if is_whole else 0
     layout = LayoutClass(*ranks, kind, steps, *sizes, None, width, stores, loads, least)
     return problem, rest, layout

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The te computation of a row that is one run: what passes and results read of it is held."""
+"""The te computation of rows or columns that are one run: what passes and results read is held."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from axisfold.dtypes import FLOAT32, FLOAT64, INT32, INT64
 from axisfold.ir import build
@@ -19,6 +19,8 @@ from axisfold.tensor.tensor import Tensor
 from axisfold.tensor.tile_pass import Hold, TilePass, adding, without_nan
 from axisfold.tensor.trace import Traced
 
+T = TypeVar("T")
+
 # Sums of float32 that lie side by side, and terms of each: the sums are read, not computed, so that
 # widening them is cheap, and with so few terms they are off by less than a result is.
 LANES: Final = 16
@@ -26,7 +28,7 @@ ROUNDS: Final = 4
 
 
 def held_graph(composer: Composer) -> Graph:
-    """Return the computation where the run is a row: its elements' values are a stage of theirs.
+    """Return the computation where a run is all that is folded: values of elements are a stage.
 
     Passes and results read this stage, and no states are merged.  Floats of 32 bits are summed a
     few at a time as they are, and in float64 from there on.
@@ -43,12 +45,18 @@ class _HeldComposer(Composer):
         super().__init__(traced, layout)
         self.held: dict[Var, Tensor] = {}
         self.once: tuple[tuple[Tensor, ...], ...] = ()
+        self.is_row = layout.inner_kind == "reduced"
+
+    def _in_memory(self, kept: Sequence[T], folded: T) -> tuple[T, ...]:
+        """Return axes of what is held, or places on them, in the order of the input's memory."""
+        return (*kept, folded) if self.is_row else (*kept[:-1], folded, kept[-1])
 
     def elements(
         self, inputs: Elements, here: Sequence[Expr], index: Tensor | None
     ) -> dict[Var, Expr]:
         mapping = super().elements(inputs, here, index)
-        return mapping | {v: tensor[tuple(here)] for v, tensor in self.held.items()}
+        place = self._in_memory(here[:-1], here[-1])
+        return mapping | {v: tensor[place] for v, tensor in self.held.items()}
 
     def held_graph(self) -> Graph:
         """Return the computation."""
@@ -109,7 +117,8 @@ class _HeldComposer(Composer):
             here = [a.var for a in kept]
             mapping = self._mapping(here, place.var, inputs, index, tiles)
             mapping |= self._once_for(hold, tiles, here)
-            stage = make_compute("held", (*kept, place), [substitute(hold.held, mapping)])
+            axes = self._in_memory(kept, place)
+            stage = make_compute("held", axes, [substitute(hold.held, mapping)])
             self.held[hold.variable] = stage.output(0)
 
     def _once_for(
@@ -153,28 +162,34 @@ class _HeldComposer(Composer):
         index: Tensor | None,
         tiles: Sequence[tuple[Tensor, ...]],
     ) -> Tensor:
-        """Return the stage of sums of a few elements."""
-        size = self.reduced_extents[0]
-        block = self._axis("s", build.ceildiv(size, ROUNDS * LANES), "data")
-        lane = self._axis("l", build.const(LANES, INT64), "data")
+        """Return the stage of sums of a few elements, by lanes of a row or of columns."""
+        size, lanes = self.reduced_extents[0], LANES if self.is_row else 1
+        block = self._axis("s", build.ceildiv(size, ROUNDS * lanes), "data")
         run = self._axis("r", build.const(ROUNDS, INT64), "reduce")
-        kept = self._kept()
-        place = block.var * (ROUNDS * LANES) + (run.var * LANES + lane.var)
+        kept, within = self._kept(), run.var
+        axes = self._in_memory(kept, block)
+        if self.is_row:
+            lane = self._axis("l", build.const(lanes, INT64), "data")
+            within = run.var * lanes + lane.var
+            axes = (*axes, lane)
+        place = block.var * (ROUNDS * lanes) + within
         mapping = self._mapping([a.var for a in kept], place, inputs, index, tiles)
         (source,) = tile_pass.narrow or tile_pass.sources
         body = make_reduce(
             adding([FLOAT32]), [substitute(source, mapping)], run, where=build.likely(place < size)
         )
-        return make_compute(f"tile{number}.narrow", (*kept, block, lane), body).output(0)
+        return make_compute(f"tile{number}.narrow", axes, body).output(0)
 
     def _total(self, number: int, part: Tensor) -> Tensor:
         """Return the stage that adds up such sums."""
         kept = self._kept()
-        block, lane = (
-            self._axis(n, e, "reduce") for n, e in zip("uv", part.shape[-2:], strict=True)
-        )
-        source = build.cast(FLOAT64, part[(*(a.var for a in kept), block.var, lane.var)])
-        body = make_reduce(adding([FLOAT64]), [source], [block, lane])
+        folded = [self._axis("u", part.shape[-2], "reduce")]
+        here = [a.var for a in kept]
+        place = self._in_memory(here, folded[0].var)
+        if self.is_row:
+            folded.append(self._axis("v", part.shape[-1], "reduce"))
+            place = (*place, folded[1].var)
+        body = make_reduce(adding([FLOAT64]), [build.cast(FLOAT64, part[place])], folded)
         return make_compute(f"tile{number}", tuple(kept), body).output(0)
 
 

@@ -14,7 +14,7 @@ from axisfold.ir.expr import Var
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.rule import Rule
-from axisfold.plan.sizes_cpu import THIN
+from axisfold.plan.sizes_cpu import HELD, THIN
 from axisfold.tensor.trace import TilePass, Traced
 
 # Facts that are changed together at most to find out what a rule is waiting for.
@@ -26,7 +26,8 @@ _FEW_PASSES: Final = 2
 # Names of size classes, of CPUs.
 _RUNS: Final = ("row", "long", "huge", "single", "shallow", "deep", "tall")
 _OUTPUTS: Final = ("cached", "thin", "one", "few", "shared", "many", "wide")
-_STREAMS: Final = {
+_OTHERS: Final = {
+    HELD: "columns of one folded axis in a cache, of a reducer that holds functions of elements",
     "streams": "many rows, which blocks of a few runs take",
     "outer_streams": "many rows inside of a folded axis",
 }
@@ -154,7 +155,7 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
             if name != mine:
                 here = f" (these are {mine})" if mine else ""
                 yield _Change(field, name, f"{name} {what}{here}")
-    for name, words in _STREAMS.items():
+    for name, words in _OTHERS.items():
         if layout.outputs != name:
             yield _Change("outputs", name, words)
     if layout.width:

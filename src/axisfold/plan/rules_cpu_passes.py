@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from axisfold.ir.build import as_int
 from axisfold.plan.compose import Graph
 from axisfold.plan.rules_cpu_columns import (
     TILE_AHEAD,
@@ -121,6 +122,9 @@ def _passes_at(
             for axis in stage.op.reduce_axis:
                 stage.unroll(axis)
             stage.vectorize(lane)
+        if part is not None and as_int(part.shape[-2]) != 1:
+            # The short sums of a column are not neighbours: one at a time, they are a register.
+            s[part].compute_at(s[tensors[0]], s[tensors[0]].op.reduce_axis[0])
 
 
 def _kept(stage: Stage) -> list[Axis]:

@@ -13,6 +13,7 @@ from axisfold.plan import rules_cpu as folds
 from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.plan.compose_held import held_graph
 from axisfold.plan.rule import Rule, Scheduler
+from axisfold.plan.rules_cpu_columns import whole_groups
 from axisfold.plan.rules_cpu_passes import fold_columns
 from axisfold.plan.rules_cpu_rows import fold_runs, short_sums
 from axisfold.plan.runs_cpu import is_long
@@ -26,7 +27,7 @@ from axisfold.plan.schedules_cpu import (
     share,
     write_results,
 )
-from axisfold.plan.sizes_cpu import FEW_ROWS
+from axisfold.plan.sizes_cpu import FEW_ROWS, HELD
 from axisfold.plan.spread import fold_of, result_axes, spread_rules
 from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
@@ -43,6 +44,10 @@ TILE: Final = 2048
 # the next row, of as many bytes, or one of those behind it.
 VECTORS: Final = 2
 AHEAD: Final = 1 << 15
+# Vectors of columns whose rows are held in cache, and how far ahead the elements of a row are asked
+# for where all rows have been folded before.
+HELD_VECTORS: Final = 4
+ELEMENTS_AHEAD: Final = 1 << 10
 
 
 def _width(graph: Graph, target: Target) -> int:
@@ -113,10 +118,71 @@ def _holds_row(layout: LayoutClass, traced: Traced) -> bool:
     )
 
 
+def _held_column(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
+    """Make each pass over a few columns row by row, and their elements from what is held."""
+    result, width = s[graph.results[0]], _width(graph, target)
+    columns = HELD_VECTORS * target.vector_bytes // max(t.dtype.itemsize for t in graph.held)
+    kept, _ = result_axes(s, graph)
+    whole_groups(graph, columns, result, axis=len(kept) - 1)
+    loop = _rows_of_tiles(s, graph, width, columns)
+    for tensors in (graph.shares, graph.state, *graph.once):
+        stage = s[tensors[0]]
+        stage.compute_at(result, loop)
+        whole_groups(graph, columns, stage)
+        own = target.vector_bytes // max(t.dtype.itemsize for t in tensors)
+        _, lane = stage.split(stage.op.axis[-1], factor=own)
+        stage.vectorize(lane)
+    for tensors, part, tile_pass in zip(
+        graph.tiles, graph.tile_parts, traced.tile_passes, strict=True
+    ):
+        stage = s[tensors[0]]
+        stage.compute_at(result, loop)
+        whole_groups(graph, columns, stage)
+        _row_by_row(stage, pass_lanes(tile_pass, target))
+        if part is not None:
+            s[part].compute_at(stage, stage.op.reduce_axis[0])
+            whole_groups(graph, columns, s[part])
+            _row_by_row(s[part], target.vector_bytes // part.dtype.itemsize)
+    for tensor in graph.held:
+        s[tensor].compute_at(result, loop)
+        whole_groups(graph, columns, s[tensor])
+        vector, lane = s[tensor].split(s[tensor].op.axis[-1], factor=width)
+        _, vector = s[tensor].split(vector, factor=VECTORS)
+        s[tensor].unroll(vector)
+        s[tensor].vectorize(lane)
+
+
+def _row_by_row(stage: Stage, width: int) -> None:
+    """Fold the rows of a few columns, whose states are registers."""
+    vector, lane = stage.split(stage.op.axis[-1], factor=width)
+    stage.reorder(*stage.op.reduce_axis, vector, lane)
+    stage.unroll(vector)
+    stage.vectorize(lane)
+
+
+def _holds_column(layout: LayoutClass, traced: Traced) -> bool:
+    """Return whether what passes read of a few columns fits the cache, as the whole array does."""
+    return traced.holding is not None and folds.sums_are_wide(traced) and layout.outputs == HELD
+
+
 def _by_lanes(s: Schedule, graph: Graph, target: Target) -> None:
     result = s[graph.results[0]]
     _, lane = result.split(result.op.axis[-1], factor=_width(graph, target))
     result.vectorize(lane)
+
+
+def _rows_of_tiles(s: Schedule, graph: Graph, width: int, columns: int) -> Axis:
+    """Compute the elements of a tile of columns row by row; return the loop of tiles.
+
+    Threads share that.
+    """
+    result = s[graph.results[0]]
+    kept, folded = result_axes(s, graph)
+    tile, column = result.split(kept[-1], factor=columns)
+    vector, lane = result.split(column, factor=width)
+    result.reorder(*kept[:-1], tile, *folded, vector, lane)
+    result.vectorize(lane)
+    return share(result, [*kept[:-1], tile])
 
 
 def _tiles_of_columns(s: Schedule, graph: Graph, target: Target) -> Axis:
@@ -125,13 +191,8 @@ def _tiles_of_columns(s: Schedule, graph: Graph, target: Target) -> Axis:
     Return the loop over tiles, which threads share.
     """
     result, shared = s[graph.results[0]], s[graph.shares[0]]
-    kept, folded = result_axes(s, graph)
     width = _width(graph, target)
-    tile, column = result.split(kept[-1], factor=TILE // width * width)
-    vector, lane = result.split(column, factor=width)
-    result.reorder(*kept[:-1], tile, *folded, vector, lane)
-    result.vectorize(lane)
-    loop = share(result, [*kept[:-1], tile])
+    loop = _rows_of_tiles(s, graph, width, TILE // width * width)
     shared.compute_at(result, loop)
     _, lane = shared.split(shared.op.axis[-1], factor=width)
     shared.vectorize(lane)
@@ -173,6 +234,7 @@ def _then_elements(fold: Scheduler) -> Scheduler:
             vector, lane = result.split(kept[-1], factor=width)
             result.reorder(*kept[:-1], *folded, vector, lane)
             share(result, [*kept[:-1], *folded])
+            result.pragma(vector, "prefetch", ELEMENTS_AHEAD)
         else:
             _, rest = result.split(result.op.axis[-1], factor=CHUNK)
             _, lane = result.split(rest, factor=width)
@@ -211,8 +273,17 @@ HELD_ROW: Final = Rule(
     _held_row,
     compose=held_graph,
 )
+HELD_COLUMN: Final = Rule(
+    "held_column",
+    _holds_column,
+    "the kept axis is contiguous, passes over a column and its elements read the same function of "
+    "them, and the array fits in a cache: it is computed once for each element of a few columns",
+    _held_column,
+    compose=held_graph,
+)
 RULES: Final = (
     HELD_ROW,
+    HELD_COLUMN,
     *spread_rules(
         [rule for rule in folds.RULES if rule.name in (*_AT_EACH, *_FOR_ONE)],
         _AT_EACH,

@@ -63,6 +63,12 @@ WIDE_ROW: Final = 128
 # Elements from which on a short innermost axis, of up to THIN elements, is worth a kernel.
 LARGE: Final = 1 << 13
 
+# The name of outputs whose columns are held in cache, a tile of them at a time; elements of such an
+# array, and of each of its columns.
+HELD: Final = "held"
+HELD_ELEMENTS: Final = 1 << 20
+HELD_ROWS: Final = 1 << 14
+
 
 def cpu_sizes(problem: Problem, kind: str, *, has_tiles: bool) -> tuple[str, str]:
     """Return run and outputs of a layout class (:class:`axisfold.plan.compose.LayoutClass`).
@@ -217,16 +223,36 @@ def is_flat(problem: Problem, vectors: int) -> bool:
     return problem.reduced[-1].extent <= (SHALLOW if vectors >= WIDE_VECTOR else FLAT)
 
 
-def spread_stores(problem: Problem, written: int) -> str:
-    """Return how results of the inputs' shape are written: ``stream``, or "".
+def held_sizes(
+    problem: Problem, kind: str, sizes: tuple[str, str], written: int
+) -> tuple[tuple[str, str], str]:
+    """Return sizes and stores of a class where what is read of an element several times is held.
+
+    Outputs are ``held`` where an array of columns fits in a cache.  Those from memory are read row
+    by row, as a tile of a few columns has short parts of rows.
 
     Parameters
     ----------
-    problem
-        The canonical problem, whose last strides are the result's, by rows.
+    problem, kind
+        As :func:`cpu_sizes` has them; the last strides are the result's, by rows.
+    sizes
+        Run and outputs, as that tells them.
     written
         Bytes of an element of the result.
     """
+    if kind == "reduced":
+        return sizes, _row_stores(problem, written) if sizes[0] == "row" else ""
+    rows = problem.reduced[-1].extent
+    size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
+    # Masked stores of 16 bits go one by one.
+    fewest = THIN if written < 4 else SHALLOW if sizes[1] == "thin" else 1
+    is_wide = problem.kept[-1].extent >= fewest and sizes[0] != "single"
+    is_held = is_wide and len(problem.reduced) == 1 and rows <= HELD_ROWS and size < HELD_ELEMENTS
+    return (sizes[0], HELD if is_held else sizes[1]), ""
+
+
+def _row_stores(problem: Problem, written: int) -> str:
+    """Return how results of the inputs' shape are written: ``stream``, or ""."""
     size = math.prod(a.extent for a in (*problem.kept, *problem.reduced))
     *outer, inner = (a.strides[-1] for a in (*problem.kept, *problem.reduced))
     has_whole_rows = inner == written and all(s % STREAMED == 0 for s in outer)

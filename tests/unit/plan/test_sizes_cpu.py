@@ -6,7 +6,20 @@ from __future__ import annotations
 import pytest
 
 from axisfold.plan.canonical import LoopAxis, Problem
-from axisfold.plan.sizes_cpu import DEEP, DEEP_TILE, ENOUGH, SHARED_TILE, TILE, cpu_sizes
+from axisfold.plan.sizes_cpu import (
+    DEEP,
+    DEEP_TILE,
+    ENOUGH,
+    HELD,
+    HELD_ELEMENTS,
+    HELD_ROWS,
+    SHALLOW,
+    SHARED_TILE,
+    THIN,
+    TILE,
+    cpu_sizes,
+    held_sizes,
+)
 
 
 def columns(rows: int, count: int, *outer: int) -> Problem:
@@ -52,3 +65,25 @@ def test_passes_have_parts_or_tiles_for_all_threads(problem, outputs):
 )
 def test_one_tile_of_plain_columns_has_parts(problem, outputs):
     assert cpu_sizes(problem, "kept", has_tiles=False)[1] == outputs
+
+
+@pytest.mark.parametrize(
+    ("problem", "written", "is_held"),
+    [
+        (columns(1000, HELD_ELEMENTS // 1000), 4, True),
+        (columns(1000, HELD_ELEMENTS // 1000 + 1), 4, False),  # read row by row, from memory
+        (columns(HELD_ROWS, THIN - 1), 4, True),
+        (columns(HELD_ROWS + 1, THIN - 1), 4, False),
+        (columns(DEEP_TILE, SHALLOW), 4, True),
+        (columns(DEEP_TILE, SHALLOW - 1), 4, False),  # most lanes would be empty
+        (columns(DEEP_TILE - 1, SHALLOW - 1), 4, True),
+        (columns(10, THIN), 2, True),
+        (columns(10, THIN - 1), 2, False),  # masked stores go one by one
+        (columns(1, THIN), 4, False),
+        (columns(10, 3, 5), 4, True),
+    ],
+)
+def test_columns_in_a_cache_are_held(problem, written, is_held):
+    sizes = cpu_sizes(problem, "kept", has_tiles=True)
+    (_, outputs), stores = held_sizes(problem, "kept", sizes, written)
+    assert ((outputs == HELD), stores) == (is_held, "")
