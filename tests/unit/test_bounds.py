@@ -16,6 +16,7 @@ from axisfold.analysis.bounds import (
     symbolic_bounds,
 )
 from axisfold.analysis.domains import NOTHING
+from axisfold.analysis.simplify import simplify
 from axisfold.dtypes import FLOAT32, INT32, DType
 from axisfold.errors import UnsupportedError
 from axisfold.ir.buffer import Buffer
@@ -251,3 +252,16 @@ def test_a_range_that_a_loop_with_rounds_makes_smaller_is_asked_of_it():
     assert constant_interval(n, outside).low == 0
     assert constant_interval(n, inside).low == 4
     assert inside.ranging(n + i) is inside.outer
+
+
+def test_an_expression_is_simplified_where_all_is_known_that_bears_on_it():
+    outside = Bounds().extended(i, 0, n)
+    columns = outside.extended(k, 0, m // 16).extended(inner, 0, 32)
+    assert columns.deciding(i < n) is outside
+    assert columns.deciding(inner < i) is columns
+    assert columns.deciding(m > 0) is columns.outer  # as m // 16 is at least 1
+    assert columns.bearing({m}) == {m, k}
+    assert simplify(minimum(m, 16), columns) == const(16)
+    assert simplify(minimum(m, 16), outside) == minimum(m, 16)
+    squares = outside.extended(k, 0, n // 16)
+    assert squares.deciding(i < 16) is squares  # i reads n, and n // 16 is at least 1

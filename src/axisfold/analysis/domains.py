@@ -104,8 +104,8 @@ class Bounds(Mapping[Var, Domain]):
     """
 
     __slots__ = (
-        "_domains", "_facts", "_floors", "_inner", "_ranging", "added", "measures", "outer",
-        "points", "simplified",
+        "_deciding", "_domains", "_facts", "_floors", "_inner", "_ranging", "added", "measures",
+        "outer", "points", "simplified",
     )  # fmt: skip
 
     def __init__(self, domains: Mapping[Var, Domain] | None = None) -> None:
@@ -119,6 +119,7 @@ class Bounds(Mapping[Var, Domain]):
         self._facts: Sequence[Linear] | None = None
         self._floors: Mapping[Var, int] | None = None
         self._ranging: dict[frozenset[Var], Bounds] = {}
+        self._deciding: dict[frozenset[Var], Bounds] = {}
 
     def __getitem__(self, var: Var) -> Domain:
         return self._domains[var]
@@ -175,6 +176,19 @@ class Bounds(Mapping[Var, Domain]):
                 read = variables(domain.extent)
                 if var in found or not found.isdisjoint(read):
                     found |= {var, *read, *variables(domain.min)}
+        return found
+
+    def deciding(self, expr: Expr) -> Bounds:
+        """Return the outermost environment under which the same is known of an expression."""
+        names = variables(expr)
+        if self.outer is None or self.added in names:
+            return self
+        found = self._deciding.get(names)
+        if found is None:
+            found, bearing = self, self.bearing(names)
+            while found.outer is not None and found.added not in bearing:
+                found = found.outer
+            self._deciding[names] = found
         return found
 
     def ranging(self, expr: Expr) -> Bounds:

@@ -68,7 +68,7 @@ def simplify(expr: Expr, env: Bounds | None = None) -> Expr:
     """
     if _is_settled(expr):
         return expr
-    env = NOTHING if env is None else env
+    env = NOTHING if env is None else env.deciding(expr)
     env.forget()
     memory = env.simplified
     if (known := memory.get(id(expr))) is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from axisfold.analysis.bounds import Domain, environment
 from axisfold.ir import build
-from axisfold.ir.expr import Expr, Var
+from axisfold.ir.expr import Const, Expr, Var
 from axisfold.ir.stmt import For, Stmt
 from axisfold.lower.reduction import init_statement
 from axisfold.lower.tails import guard_level, stage_guards
@@ -66,9 +66,8 @@ class Start:
     def build(self) -> Stmt:
         """Return the nest."""
         nest, stage = self.nest, self.nest.stage
-        resolve = nest.builder.resolve(stage, self.indices)
         places = [self.indices[axis.var] for axis in stage.op.axis]
-        body = init_statement(self.reduction, nest.targets(), places, resolve)
+        body = init_statement(self.reduction, nest.targets(), places, self._resolved)
         guards = self._guards()
         levels: dict[Var, int] = dict(nest.levels)
         for position, axis in enumerate(self.loops):
@@ -82,6 +81,12 @@ class Start:
             if depth:
                 body = self._loop(self.loops[depth - 1], body)
         return body
+
+    def _resolved(self, expr: Expr) -> Expr:
+        """Return what a state begins with; most begin with constants, whatever their place is."""
+        if isinstance(expr, Const):
+            return expr
+        return self.nest.builder.resolve(self.nest.stage, self.indices)(expr)
 
     def _loop(self, axis: Axis, body: Stmt) -> Stmt:
         nest, value = self.nest, self.offsets[axis]

@@ -24,10 +24,22 @@ from axisfold.ir.walk import uses
 from axisfold.passes.guards import SPLIT, Found, guards_in, is_split_inside
 from axisfold.passes.rewriter import substatements
 
+# Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
+# Beyond this many copies compiling takes seconds, and beyond this many stores the program leaves
+# the instruction cache: guards cost less.  Outer loops give way first, because the guards of inner
+# loops are tested most often.
+MAX_COPIES = 32
+MAX_STORES = 512
 
-def copies_of(stmt: Stmt) -> int:
+
+def may_be_copied(body: Stmt, copies: int) -> bool:
+    """Return whether there may be so many copies of a body, whose loops are split as well."""
+    return copies * _copies_of(body) <= MAX_COPIES and copies * stores_of(body) <= MAX_STORES
+
+
+def _copies_of(stmt: Stmt) -> int:
     """Return how many copies of its innermost body a statement will have."""
-    inner = max((copies_of(part) for part in substatements(stmt)), default=1)
+    inner = max((_copies_of(part) for part in substatements(stmt)), default=1)
     return 2 * inner if isinstance(stmt, For) and _is_split(stmt) else inner
 
 

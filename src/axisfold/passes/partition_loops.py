@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import replace
 
 from axisfold.analysis.simplify import can_prove, simplify
@@ -26,7 +28,7 @@ from axisfold.ir.stmt import (
 from axisfold.ir.walk import rewrite, rewrite_statements, statements, uses, variables
 from axisfold.passes.apply_pragmas import ANY_PLACE
 from axisfold.passes.copying import renamed_loops
-from axisfold.passes.growth import copies_of, stores_of
+from axisfold.passes.growth import may_be_copied, stores_of
 from axisfold.passes.guards import (
     SPLIT,
     Found,
@@ -47,12 +49,6 @@ from axisfold.passes.roll_rest import rolled_rest
 from axisfold.passes.threads import has_meeting, is_block_tag
 from axisfold.passes.work import round_work
 
-# Each split loop copies its body, so d of them in a nest make 2**d copies of the innermost one.
-# Beyond this many copies compiling takes seconds, and beyond this many stores the program leaves
-# the instruction cache: guards cost less.  Outer loops give way first, because the guards of inner
-# loops are tested most often.
-MAX_COPIES = 32
-MAX_STORES = 512
 # A tail with no more stores than this is written out as the interior is.
 MAX_TAIL_STORES = 16
 
@@ -92,12 +88,13 @@ class _Partition(StmtRewriter):
         self.is_launched = False
         self.is_rest = False
         self.is_named = False
-        # After how many rounds nothing is left of loops that are cut, and the guards that hold
-        # until then.
+        # After how many rounds nothing is left of loops that are cut; guards that hold until then.
         self.rounds: dict[Var, Expr] = {}
         self.held: dict[Var, set[Expr]] = {}
         # What is known otherwise in the rests than in the interiors of the loops around.
         self.moving: frozenset[Var] = frozenset()
+        # The guards that the rests around begin with, as they fail somewhere.
+        self.failing: frozenset[Expr] = frozenset()
         # How many loops of a thread there are around.
         self.around = 0
 
@@ -146,7 +143,8 @@ class _Partition(StmtRewriter):
     def visit_if(self, stmt: If) -> Stmt:
         # In a part of a loop's rounds guards may hold that fail in others.
         guard = build.bare(stmt.condition)
-        if guard is not stmt.condition and can_prove(guard, self.bounds):
+        is_open = guard is not stmt.condition and stmt.condition not in self.failing
+        if is_open and can_prove(guard, self.bounds):
             return self.visit(stmt.then)
         return super().visit_if(stmt)
 
@@ -168,7 +166,11 @@ class _Partition(StmtRewriter):
         guards = [g for g in self._guards(loop) if not is_split_inside(g)]
         reaches = reaches_of(loop.var, guards)
         edges = {c: reach.first for c, reach in reaches.items() if reach.first is not None}
-        if not edges or is_tested_once(loop, guards) or not self._may_copy(loop.body):
+        if (
+            not edges
+            or is_tested_once(loop, guards)
+            or not may_be_copied(loop.body, 2 * self.copies)
+        ):
             return super().visit_for(loop)
         last, ending = self._last(loop, reaches)
         # Guards that hold as long as anything is left do not say where the rest begins.
@@ -197,17 +199,13 @@ class _Partition(StmtRewriter):
         # A loop that ended early does not go on: the rest is tested before its first round too.
         tail = replace(loop, min=loop.min + first, extent=rest, kind=kind, body=body)
         self.copies *= 2
-        outer, self.moving = (
-            self.moving,
-            self.moving.union(*map(variables, (loop.var, first, last))),
-        )
-        interior_half = super().visit_for(interior)
-        # A rest keeps its other guards on a CPU, where compiling copies takes longer.
-        self.is_rest = kind != "parallel" and not self.is_launched
-        rest_half = self._by_accumulators(loop, tail, reaches, edges, ending)
-        if rest_half is None:
-            rest_half = renamed_loops(super().visit_for(tail))
-        self.is_rest, self.moving = False, outer
+        with self._halves(loop, (first, last), edges.keys()):
+            interior_half = super().visit_for(interior)
+            # A rest keeps its other guards on a CPU, where compiling copies takes longer.
+            self.is_rest = kind != "parallel" and not self.is_launched
+            rest_half = self._by_accumulators(loop, tail, reaches, edges, ending)
+            if rest_half is None:
+                rest_half = renamed_loops(super().visit_for(tail))
         self.copies //= 2
         halves = build.seq(interior_half, rest_half)
         for var, value in reversed(names):
@@ -225,15 +223,23 @@ class _Partition(StmtRewriter):
             return None
         even, last = halves
         rest = replace(last, kind="rolled", body=self._rolled(last.body))
-        outer, self.moving = (
-            self.moving,
-            self.moving.union(*map(variables, (loop.var, rest.min, rest.extent))),
-        )
-        even_half = super().visit_for(even)
-        self.is_rest = True
-        rest_half = renamed_loops(super().visit_for(rest))
-        self.is_rest, self.moving = False, outer
+        with self._halves(loop, (rest.min, rest.extent)):
+            even_half = super().visit_for(even)
+            self.is_rest = True
+            rest_half = renamed_loops(super().visit_for(rest))
         return build.seq(even_half, rest_half)
+
+    @contextmanager
+    def _halves(
+        self, loop: For, ends: Iterable[Expr], failing: AbstractSet[Expr] = frozenset()
+    ) -> Iterator[None]:
+        """Visit the interior and the rest of a loop, which begin and end at other ``ends``."""
+        saved = self.moving, self.failing
+        self.moving = self.moving.union(*map(variables, (loop.var, *ends)))
+        self.failing |= failing
+        yield
+        self.moving, self.failing = saved
+        self.is_rest = False
 
     def _by_accumulators(
         self,
@@ -316,10 +322,6 @@ class _Partition(StmtRewriter):
             return node if is_shared else replace(node, kind="rolled")
 
         return rewrite_statements(body, rule)
-
-    def _may_copy(self, body: Stmt) -> bool:
-        copies = 2 * self.copies
-        return copies * copies_of(body) <= MAX_COPIES and copies * stores_of(body) <= MAX_STORES
 
     def _rounds(self, loop: For, edges: Iterable[Expr]) -> Expr:
         """Return how many rounds the interior has, at least 0 and at most all."""

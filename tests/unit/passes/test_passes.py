@@ -18,8 +18,9 @@ from axisfold.ir.stmt import Allocate, For, If, Let, Seq, Store
 from axisfold.ir.verify import verify
 from axisfold.ir.walk import post_order
 from axisfold.passes.copying import fold_substitute, renamed_loops
+from axisfold.passes.growth import MAX_COPIES
 from axisfold.passes.hoist_allocations import hoist_allocations
-from axisfold.passes.partition_loops import MAX_COPIES, partition_loops
+from axisfold.passes.partition_loops import partition_loops
 from axisfold.passes.pipelines import device
 from axisfold.passes.rewriter import StmtRewriter
 from axisfold.passes.simplify_program import simplify_program

@@ -171,8 +171,7 @@ class _Function:
         place = places.place(self.w, stmt.buffer, pointer, split, operands)
         value = self.expr(stmt.value)
         mask = None if stmt.mask is None else self.expr(stmt.mask)
-        is_shared = stmt.buffer in self.shared
-        memory.emit_store(self.w, stmt, place, value, mask, is_shared=is_shared)
+        memory.emit_store(self.w, stmt, place, value, mask, is_shared=stmt.buffer in self.shared)
 
     def loop(self, loop: For) -> None:
         w = self.w
@@ -299,8 +298,7 @@ class _Function:
         return self._leaf(root) if not root.child_fields else self._expr(root, {})
 
     def _leaf(self, node: Any) -> str:
-        is_const = isinstance(node, Const)
-        return constant(node.value, node.dtype) if is_const else self.values[node]
+        return constant(node.value, node.dtype) if isinstance(node, Const) else self.values[node]
 
     def _expr(self, root: Node, done: dict[int, str]) -> str:
         """Emit an expression bottom-up; a node that occurs twice is computed once."""
@@ -323,14 +321,16 @@ class _Function:
         return done[id(root)]
 
     def _operands(self, node: Node) -> Sequence[Node]:
+        if isinstance(node, Binary):
+            return fused.operands(node)
         if isinstance(node, Load):
             offset = self.places.split(node).operands
             return offset if node.mask is None else (*offset, node.mask)
         if isinstance(node, Not):
             return arithmetic.denied(node).children()
-        if isinstance(node, Cast) and (count := arithmetic.counted(node)) is not None:
+        if isinstance(node, Cast) and (count := arithmetic.counted(node)):
             return count[:1]
-        return tails.long_tail(node) or fused.operands(node)
+        return tails.long_tail(node) or node.children()
 
     def _node(self, node: Node, args: list[str]) -> str:
         w = self.w

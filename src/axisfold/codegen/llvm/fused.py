@@ -34,10 +34,8 @@ def emit_binary(w: Writer, node: Binary, args: list[str]) -> str:
     return arithmetic.emit_binary(w, node, args[0], args[1])
 
 
-def operands(node: Node) -> Sequence[Node]:
+def operands(node: Binary) -> Sequence[Node]:
     """Return what is computed before a node."""
-    if not isinstance(node, Binary):
-        return node.children()
     if (found := _lifted(node)) is not None:
         return found[0].args
     if (found := _added(node)) is not None:
@@ -52,7 +50,7 @@ def _counted(node: Binary) -> Expr | None:
     Vectors have additions under a mask, or masks that are -1.
     """
     flag = node.b
-    if node.op != "add" or node.dtype.lanes == 1 or not isinstance(flag, Cast):
+    if node.op != "add" or not isinstance(flag, Cast) or node.dtype.lanes == 1:
         return None
     is_count = node.dtype.is_integer and flag.value.dtype.is_bool
     return flag.value if is_count else None
@@ -69,9 +67,10 @@ def _added(node: Binary) -> tuple[Call, int] | None:
 
 def _lifted(node: Binary) -> tuple[Call, int] | None:
     """Return the call and the k of e**x · 2**k that one function computes, None for other nodes."""
-    call, factor = node.a, node.b.value if isinstance(node.b, Broadcast) else node.b
+    call = node.a
     if node.op != "mul" or not isinstance(call, Call) or call.name not in LIFTED:
         return None
+    factor = node.b.value if isinstance(node.b, Broadcast) else node.b
     if not isinstance(factor, Const) or factor.dtype.is_half:
         return None
     digits, exponent = math.frexp(factor.value)
