@@ -30,13 +30,14 @@ def post_order(*roots: Node) -> Iterator[Node]:
         node = pop()
         if node is None:
             yield pop()
+        elif not node.child_fields:  # half of all nodes
+            if (key := id(node)) not in seen:
+                see(key)
+                yield node
         elif (key := id(node)) not in seen:
             see(key)
-            if below := node.children():
-                stack += (node, None)
-                stack += below[::-1]
-            else:  # half of all nodes
-                yield node
+            stack += (node, None)
+            stack += node.children()[::-1]
 
 
 def statements(root: Node) -> Iterator[Node]:
@@ -95,11 +96,12 @@ def rewrite_all(
             continue
         elif leaves_expr and isinstance(node, Expr):
             done[id(node)] = node
-        elif old := node.children():
+        elif not node.child_fields:  # half of all nodes
+            done[id(node)] = rule(node)
+        else:
+            old = node.children()
             stack += (old, node, None)
             stack += old[::-1]
-        else:
-            done[id(node)] = rule(node)
     return cast("list[N]", [done[id(root)] for root in roots])
 
 
@@ -139,21 +141,17 @@ def variables(root: Node) -> frozenset[Var]:
         return known
     stack = [root]
     while stack:
-        node = stack[-1]
-        if hasattr(node, "_variables"):
+        node, size = stack[-1], len(stack)
+        found = frozenset((node,)) if isinstance(node, Var) else _NONE
+        for child in node.children():
+            own = getattr(child, "_variables", None)
+            if own is None:
+                stack.append(child)
+            elif not own <= found:  # most nodes have the variables of one child, and share its set
+                found = own if found <= own else found | own
+        if len(stack) == size:
             stack.pop()
-            continue
-        below = node.children()
-        missing = [child for child in below if not hasattr(child, "_variables")]
-        if missing:
-            stack += missing
-            continue
-        stack.pop()
-        sets = [child._variables for child in below]  # type: ignore[attr-defined]
-        widest = max(sets, key=len, default=_NONE)
-        found = frozenset((node,)) if isinstance(node, Var) else widest.union(*sets)
-        # Most nodes have the variables of one child, and share its set.
-        object.__setattr__(node, "_variables", widest if found == widest else found)
+            object.__setattr__(node, "_variables", found)
     return root._variables  # type: ignore[attr-defined, no-any-return]
 
 

@@ -194,7 +194,7 @@ class _Lanes:
             if isinstance(node, IfThenElse):
                 done[id(node)] = self.choice(node, mask)
                 continue
-            parts = [c for c in node.children() if isinstance(c, Expr)]
+            parts: tuple[Expr, ...] = node.children()  # type: ignore[assignment]
             if is_ready:
                 done[id(node)] = self.node(node, [done[id(c)] for c in parts], mask)
             else:
