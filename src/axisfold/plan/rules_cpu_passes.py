@@ -94,7 +94,7 @@ def column_of_passes(
     """A vector of columns and a few rows at a time: all passes take them from registers."""
     if pass_columns is None:
         pass_columns = WIDE_COLUMNS if outputs_of(graph) == "wide" else SHARED_TILE
-    state, vector = _columns_of_runs(s, graph, traced, target, pass_columns)
+    state, vector = _columns_of_runs(s, graph, traced, target, pass_columns, is_around=True)
     _passes_at(s, graph, traced, target, state, vector)
 
 
@@ -103,7 +103,7 @@ def fold_columns(
 ) -> None:
     """Fold a tile of columns inside of a loop: a vector of them and a few rows at a time."""
     s[graph.state[0]].compute_at(parent, tile)
-    state, vector = _merge_runs(s, graph, traced, target, s[graph.state[0]])
+    state, vector = _merge_runs(s, graph, traced, target, s[graph.state[0]], is_around=True)
     _passes_at(s, graph, traced, target, state, vector)
 
 
@@ -132,7 +132,13 @@ def _kept(stage: Stage) -> list[Axis]:
 
 
 def _columns_of_runs(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, columns: int
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    columns: int,
+    *,
+    is_around: bool = False,
 ) -> tuple[Stage, Axis]:
     """Merge runs into the states of a tile of columns; return their stage and loop of vectors."""
     result = s[graph.results[0]]
@@ -142,18 +148,27 @@ def _columns_of_runs(
     loop = share(result, [*others, outer])
     write_results(graph, result, loop)
     s[graph.state[0]].compute_at(result, loop)
-    return _merge_runs(s, graph, traced, target, s[graph.state[0]])
+    return _merge_runs(s, graph, traced, target, s[graph.state[0]], is_around=is_around)
 
 
 def _merge_runs(
-    s: Schedule, graph: Graph, traced: Traced, target: Target, state: Stage
+    s: Schedule,
+    graph: Graph,
+    traced: Traced,
+    target: Target,
+    state: Stage,
+    *,
+    is_around: bool = False,
 ) -> tuple[Stage, Axis]:
-    """Merge runs into states by vectors of columns; return the stage of these and that loop."""
+    """Merge runs into states by vectors of columns; return the stage of these and that loop.
+
+    Where passes are made inside of it, a round has as many columns as their longest vectors.
+    """
     group = _group(graph, traced, target)
     whole_groups(graph, group, state)
     width = lanes(traced.combiner, target)
-    passes = [pass_lanes(p, target) for p in traced.tile_passes]
-    vector, rest = state.split(state.op.axis[-1], factor=max(width, *passes))
+    passes = [pass_lanes(p, target) for p in traced.tile_passes if is_around]
+    vector, rest = state.split(state.op.axis[-1], factor=max((width, *passes)))
     part, lane = state.split(rest, factor=width)
     *others, _ = state.op.axis
     state.reorder(*others, *state.op.reduce_axis, vector, part, lane)

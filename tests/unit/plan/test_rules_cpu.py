@@ -12,8 +12,8 @@ import axisfold
 from axisfold import te
 from axisfold.api import launches
 from axisfold.ir import build
-from axisfold.ir.expr import Load
-from axisfold.ir.stmt import Allocate, For, If
+from axisfold.ir.expr import Load, Var
+from axisfold.ir.stmt import Allocate, For, If, Store
 from axisfold.ir.walk import post_order
 from axisfold.passes.skip_stages import skip_stages
 from axisfold.plan import planner, rules_cpu, sizes_cpu
@@ -651,6 +651,19 @@ def test_rows_that_fill_no_block_are_folded_too(plans, shape, axis, rule):
     np.testing.assert_array_equal(highest, np.max(x, axis=axis))
     wanted = np.sum(filled, axis=axis, where=mask, initial=3, dtype="float64")
     np.testing.assert_allclose(out, wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("rule", "rows"), [("tiled_column_parts", 2100), ("tiled_column", 301)])
+def test_runs_are_merged_by_one_vector_of_states_in_a_loop(plans, rule, rows):
+    """Tiles have vectors of as many int32 as there are two of int64 for."""
+    x = ties(rows, 1201)
+    np.testing.assert_array_equal(axisfold.argmax(x, axis=0), np.argmax(x, axis=0))
+    (plan,) = plans
+    assert plan.rule.name == rule
+    stores = [n for n in post_order(plan.compiled.device.body) if isinstance(n, Store)]
+    states = [n for n in stores if n.buffer.name.startswith("state") and isinstance(n.value, Var)]
+    parts = "state.rf" if rule == "tiled_column_parts" else "state"
+    assert sum(n.buffer.name == f"{parts}.v0" for n in states) == 1
 
 
 def test_parts_of_columns_hold_one_tile(plans):
