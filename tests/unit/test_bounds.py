@@ -265,3 +265,9 @@ def test_an_expression_is_simplified_where_all_is_known_that_bears_on_it():
     assert simplify(minimum(m, 16), outside) == minimum(m, 16)
     squares = outside.extended(k, 0, n // 16)
     assert squares.deciding(i < 16) is squares  # i reads n, and n // 16 is at least 1
+
+
+def test_the_root_keeps_no_variable_that_it_is_asked_of():
+    n = Var("n", INT32)
+    assert NOTHING.ranging(n + 1) is NOTHING.deciding(n + 1) is NOTHING
+    assert not any(n in names for names in (*NOTHING._ranging, *NOTHING._deciding))

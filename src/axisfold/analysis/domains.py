@@ -193,11 +193,13 @@ class Bounds(Mapping[Var, Domain]):
 
     def ranging(self, expr: Expr) -> Bounds:
         """Return the outermost environment under which an expression has the same range."""
+        if self.outer is None:  # it lives on, and so would the variables that it is asked of
+            return self
         names = variables(expr)
         found = self._ranging.get(names)
         if found is None:
             found, outer = self, self.outer
-            if outer is not None and self.floors is outer.floors and self.added not in names:
+            if self.floors is outer.floors and self.added not in names:
                 found = outer.ranging(expr)
             self._ranging[names] = found
         return found
