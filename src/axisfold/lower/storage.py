@@ -10,7 +10,7 @@ from axisfold.analysis.simplify import simplify
 from axisfold.dtypes import INT64
 from axisfold.ir import build
 from axisfold.ir.buffer import Buffer, Facts, Scope
-from axisfold.ir.expr import Expr, Load, Var
+from axisfold.ir.expr import Binary, Expr, Load, Var
 from axisfold.ir.stmt import Store
 from axisfold.schedule.stage import Stage
 from axisfold.tensor.tensor import PlaceholderOp, Tensor
@@ -25,9 +25,7 @@ class Storage:
 
     def offset(self, indices: Sequence[Expr]) -> Expr:
         """Return the flat offset of an element, in the buffer's stride unit."""
-        local = [
-            i if build.is_const(m, 0) else i - m for i, m in zip(indices, self.mins, strict=True)
-        ]
+        local = [_distance(i, m) for i, m in zip(indices, self.mins, strict=True)]
         if not self.buffer.is_compact:
             terms = [i * s for i, s in zip(local, self.buffer.strides, strict=True)]
             return _total(terms)
@@ -43,6 +41,14 @@ class Storage:
     def store(self, indices: Sequence[Expr], value: Expr) -> Store:
         """Return a write of an element."""
         return Store(self.buffer, self.offset(indices), value)
+
+
+def _distance(index: Expr, low: Expr) -> Expr:
+    """Return how far an index is from the first one, which is not taken off where it was added."""
+    if isinstance(index, Binary) and index.op == "add" and index.b is low:
+        return index.a
+    distance: Expr = index if build.is_const(low, 0) else index - low
+    return distance
 
 
 def _total(terms: Sequence[Expr]) -> Expr:

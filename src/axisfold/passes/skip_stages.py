@@ -50,12 +50,12 @@ def _skipping(allocation: Allocate) -> Allocate:
     fields, body = _fields(allocation)
     if not (isinstance(body, Seq) and all(b.is_on_stack for b in fields)):
         return allocation
-    buffers = set(fields)
-    last = max((n for n, s in enumerate(body.body) if buffers & _written(s)), default=-1)
+    buffers, written = set(fields), [_written(s) for s in body.body]
+    last = max((n for n, found in enumerate(written) if buffers & found), default=-1)
     stage, readers = body.body[: last + 1], body.body[last + 1 :]
-    if not any(isinstance(n, For) for s in stage for n in statements(s)):
+    if any(found - buffers for found in written[: last + 1]):
         return allocation
-    if any(_written(s) - buffers for s in stage):
+    if not any(isinstance(n, For) for s in stage for n in statements(s)):
         return allocation
     found = _reads(readers, buffers)
     first = next(found, None)

@@ -40,13 +40,20 @@ def unguard_tiles(kernel: Kernel) -> Kernel:
 class _Unguard(StmtRewriter):
     def __init__(self) -> None:
         super().__init__()
+        self.private: dict[Buffer, Stmt] = {}
         self.edges: dict[Buffer, frozenset[_Edge]] = {}
 
     def visit(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Allocate) and stmt.buffer.scope == "local":
-            writes = [*_writes(stmt.body, stmt.buffer, (), frozenset())]
-            self.edges[stmt.buffer] = frozenset.intersection(*writes) if writes else frozenset()
+            self.private[stmt.buffer] = stmt.body
         return super().visit(stmt)
+
+    def _edges(self, buffer: Buffer) -> frozenset[_Edge]:
+        """Return the edges that all stores to private memory stay inside of."""
+        if buffer not in self.edges:
+            writes = [*_writes(self.private[buffer], buffer, (), frozenset())]
+            self.edges[buffer] = frozenset.intersection(*writes) if writes else frozenset()
+        return self.edges[buffer]
 
     def visit_for(self, loop: For) -> Stmt:
         body = loop.body
@@ -82,11 +89,11 @@ class _Unguard(StmtRewriter):
             return True
         if step.mask is not None or not self._is_inside(step.buffer, step.index):
             return False
-        return _edge(step, condition) in self.edges[step.buffer]
+        return _edge(step, condition) in self._edges(step.buffer)
 
     def _is_inside(self, buffer: Buffer, index: Expr) -> bool:
         """Return whether an index lies in private memory in every lane."""
-        if buffer not in self.edges:
+        if buffer not in self.private:
             return False
         if is_within(index, buffer.allocated_extents, self.bounds):
             return True

@@ -14,7 +14,9 @@ from axisfold.ir import build as ir
 from axisfold.ir.expr import Compare, Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Seq, Store
 from axisfold.ir.walk import post_order
+from axisfold.passes import unguard_tiles as module
 from axisfold.passes.pipelines import device
+from axisfold.passes.unguard_tiles import _edge as edge_of
 from axisfold.passes.unguard_tiles import unguard_tiles
 from axisfold.plan import planner
 
@@ -87,6 +89,18 @@ def test_lanes_that_read_an_array_keep_their_guard():
     store = Store(tile.held, tile.lane, Load(tile.x, place))
     nest = tile.kernel(tile.vectors(tile.lane, If(tile.below(place), store)))
     assert unguard_tiles(nest) is nest
+
+
+def test_places_are_asked_for_where_vectors_of_a_tile_have_guards(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "_edge", lambda *args: asked.append(args) or edge_of(*args))
+    tile = Tile()
+    vectors = tile.filled()
+    serial = For(vectors.var, vectors.min, vectors.extent, "serial", vectors.body)
+    unguard_tiles(tile.kernel(serial))
+    assert not asked
+    unguard_tiles(tile.kernel(vectors))
+    assert asked
 
 
 @pytest.mark.parametrize("columns", [1, 5, 67, 4097])
