@@ -105,7 +105,11 @@ def stopped(nest: Nest, leaf: Axis, loop: For | None, body: Stmt) -> Stmt:
     indices = [nest.bounds.values[axis.var] for axis in stage.op.axis]
     if flags is not None and stage.touches(leaf, "data"):
         # All parts are of the one element, whose flag has the same place for each.
-        return body if loop is None else replace(loop, stop=flags.test(indices))
+        if loop is None:
+            return body
+        if not any(whole for axis, whole in stage.stops.items() if stage.touches(axis, "reduce")):
+            loop = replace(loop, body=build.seq(body, _telling(nest, flags, indices)))
+        return replace(loop, stop=flags.test(indices))
     _check(nest, leaf)
     is_absorbing = build.all_of(_ends(nest, leaf))
     end = is_absorbing
@@ -118,6 +122,13 @@ def stopped(nest: Nest, leaf: Axis, loop: For | None, body: Stmt) -> Stmt:
     if flags is None or stage.stops[leaf] is None:
         return result
     return build.seq(result, If(is_absorbing, flags.tell(indices)))
+
+
+def _telling(nest: Nest, flags: Flags, indices: list[Expr]) -> Stmt:
+    """Return the statement by which a part that does not end early itself tells the others."""
+    assert nest.reduction is not None  # noqa: S101  (the primitive asks for one)
+    state = [target.load(indices) for target in nest.targets()]
+    return If(_is_final(state, nest.reduction.combiner), flags.tell(indices))
 
 
 def _ends(nest: Nest, leaf: Axis) -> Iterator[Expr]:

@@ -16,6 +16,8 @@ Inner = Literal["unit", "two", "zero", "any"]
 # Extents of innermost folded axes that are too short to be worth a run, if another one has at least
 # so many times as much.
 SHORT: Final = 32
+# The same where all is folded into one result, of which no row has a state of its own.
+SHORT_ALONE: Final = 12
 LONGER: Final = 4
 
 
@@ -144,21 +146,23 @@ def canonicalize(
     out_axes = tuple(axis for axis, _ in kept)
     return Problem(
         _merge([item for _, item in kept]),
-        _long_innermost(_merge(folded)) if uses_index and not keep_order else _merge(folded),
+        _long_innermost(_merge(folded), SHORT if kept else SHORT_ALONE)
+        if uses_index and not keep_order
+        else _merge(folded),
         tuple(offsets),
         out_axes,
         tuple(out_axes.index(axis) for axis in flipped),
     )
 
 
-def _long_innermost(axes: tuple[LoopAxis, ...]) -> tuple[LoopAxis, ...]:
+def _long_innermost(axes: tuple[LoopAxis, ...], short: int) -> tuple[LoopAxis, ...]:
     """Put a long axis innermost where indices keep a very short one from being merged.
 
     Each run of the innermost axis costs more than a few steps from line to line.
     """
     inner = axes[-1].extent
     long = [n for n, axis in enumerate(axes) if axis.extent >= min(LONGER * inner, 2 * SHORT)]
-    if inner >= SHORT or not long:
+    if inner >= short or not long:
         return axes
     last = long[-1]
     return (*axes[:last], *axes[last + 1 :], axes[last])

@@ -24,7 +24,7 @@ _STEPS: Final = {
 }  # fmt: skip
 _FEW_PASSES: Final = 2
 # Names of size classes, of CPUs.
-_RUNS: Final = ("row", "long", "huge", "single", "shallow", "deep", "tall")
+_RUNS: Final = ("brief", "row", "long", "huge", "single", "shallow", "deep", "tall")
 _OUTPUTS: Final = ("cached", "thin", "one", "few", "shared", "many", "wide")
 _OTHERS: Final = {
     HELD: "columns of one folded axis in a cache, of a reducer that holds functions of elements",
@@ -149,6 +149,8 @@ def _changes(layout: LayoutClass, traced: Traced) -> Iterator[_Change]:
         yield _Change("kept", 1, "a kept axis")
     if layout.reduced > 1:
         yield _Change("reduced", 1, "one folded axis")
+    else:
+        yield _Change("reduced", 2, "folded axes with gaps between them")
     for field, names, what in (("run", _RUNS, "folds"), ("outputs", _OUTPUTS, "results")):
         mine = getattr(layout, field)
         for name in names:

@@ -14,6 +14,7 @@ from axisfold.plan import rules_cpu_passes as passes
 from axisfold.plan import rules_cpu_rows as rows
 from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.plan.rule import Rule
+from axisfold.plan.rules_cpu_blocks import BLOCK_RULES, CHUNK_ROWS, FEW
 from axisfold.plan.runs_cpu import (
     RUN,
     ends_early,
@@ -47,9 +48,7 @@ LONGEST: Final = 16
 _CHUNKS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18)
 _RUNS: Final = (256, 512, 1024, 2048, 4096, 8192)
 _LONG_RUNS: Final = (1 << 13, 1 << 14, 1 << 15, 1 << 16)
-_CHUNK_ROWS: Final = (4, 8, 32, 128)
 _TILES: Final = (1 << 13, 1 << 15, 1 << 16, 1 << 17)
-_FEW: Final = (1, 2, 4, 8)
 
 
 def _general(s: Schedule, graph: Graph, traced: Traced, target: Target) -> None:
@@ -122,15 +121,16 @@ RULES: Final = (
         "loop, and the lanes of all are folded at once; threads share the rows, and each reads "
         "them in several places",
         narrow.short_rows,
-        parameters={"parts": (15, 63, 255), "streams": _FEW},
+        parameters={"parts": (15, 63, 255), "streams": FEW},
     ),
+    *BLOCK_RULES,
     Rule(
         "stopping_row",
         lambda c, t: _is_row(c, t) and ends_early(t) and (is_long(c) or c.kept == 0),
         "the folded axis is contiguous and the reducer has a state that no element changes: a loop "
         "over runs ends when it is reached, in all parts that threads share",
         rows.stopping_row,
-        parameters={"chunk_rows": _CHUNK_ROWS},
+        parameters={"chunk_rows": CHUNK_ROWS},
         compose=short_runs,
     ),
     Rule(
@@ -149,7 +149,7 @@ RULES: Final = (
         "runs of a few rows are read at a time, until all of these have reached it",
         rows.stopping_rows,
         STOP_RUN,
-        parameters={"tile_rows": _RUNS, "rows": _FEW},
+        parameters={"tile_rows": _RUNS, "rows": FEW},
     ),
     Rule(
         "searched_row",
@@ -160,7 +160,7 @@ RULES: Final = (
         rows.tiled_row,
         skips=True,
         compose=searched_runs,
-        parameters={"chunk_rows": _CHUNK_ROWS},
+        parameters={"chunk_rows": CHUNK_ROWS},
     ),
     Rule(
         "narrow_row",
@@ -225,7 +225,7 @@ RULES: Final = (
         "nothing: runs of a few rows are read at a time, each a stream of its own",
         rows.tiled_rows,
         RUN,
-        parameters={"tile_rows": _RUNS, "rows": _FEW},
+        parameters={"tile_rows": _RUNS, "rows": FEW},
     ),
     Rule(
         "tiled_long_row",
@@ -234,7 +234,7 @@ RULES: Final = (
         "nothing: each run is read from the first-level cache by plain vector reductions",
         rows.tiled_row,
         RUN,
-        parameters={"tile_rows": _RUNS, "chunk_rows": _CHUNK_ROWS},
+        parameters={"tile_rows": _RUNS, "chunk_rows": CHUNK_ROWS},
     ),
     Rule(
         "tiled_row",
@@ -243,7 +243,7 @@ RULES: Final = (
         "read from the first-level cache by plain vector reductions",
         rows.tiled_row,
         SHORT_RUN,
-        parameters={"tile_rows": _RUNS, "chunk_rows": _CHUNK_ROWS},
+        parameters={"tile_rows": _RUNS, "chunk_rows": CHUNK_ROWS},
     ),
     Rule(
         "long_row",
@@ -251,7 +251,7 @@ RULES: Final = (
         "a long contiguous run is folded: threads share chunks of it, and a chunk is read in "
         "several places at once, because one stream of loads does not reach the speed of memory",
         rows.long_row,
-        parameters={"chunk": _CHUNKS, "streams": _FEW},
+        parameters={"chunk": _CHUNKS, "streams": FEW},
     ),
     Rule(
         "full",
@@ -259,7 +259,7 @@ RULES: Final = (
         "everything is folded and memory is contiguous: several vectors of partial states in "
         "registers read one row, in chunks that threads share",
         rows.full,
-        parameters={"chunk": _CHUNKS, "chunk_rows": _CHUNK_ROWS, "vectors": _FEW},
+        parameters={"chunk": _CHUNKS, "chunk_rows": CHUNK_ROWS, "vectors": FEW},
     ),
     Rule(
         "row_streams",
@@ -283,7 +283,7 @@ RULES: Final = (
         "the folded axis is contiguous: a few rows are folded at a time, each by vectors of "
         "partial states in registers; threads share the rows",
         rows.rows,
-        parameters={"rows": _FEW},
+        parameters={"rows": FEW},
     ),
     Rule(
         "few_columns",
@@ -293,7 +293,7 @@ RULES: Final = (
         "a few columns are kept and memory is one run of rows: lanes stand for the elements of a "
         "few rows side by side, which fill whole vectors, and are folded by rows at the end",
         narrow.few_columns,
-        parameters={"parts": (4, 16, 64), "streams": _FEW},
+        parameters={"parts": (4, 16, 64), "streams": FEW},
     ),
     Rule(
         "narrow_column",
@@ -348,7 +348,7 @@ RULES: Final = (
         "the kept axis is contiguous and few rows are folded: the states of a few vectors of "
         "columns stay in registers; threads share the columns",
         columns.shallow_column,
-        parameters={"vectors": _FEW},
+        parameters={"vectors": FEW},
     ),
     Rule(
         "column_parts",
@@ -358,7 +358,7 @@ RULES: Final = (
         "the kept axis is contiguous, and there are many more rows than columns: threads share "
         "parts of the rows, each folded into a tile of states in cache, and fold the parts",
         columns.column_parts,
-        parameters={"parts": (4, 16, 64), "tile_bytes": _TILES, "streams": _FEW},
+        parameters={"parts": (4, 16, 64), "tile_bytes": _TILES, "streams": FEW},
     ),
     Rule(
         "column_in_cache",
@@ -367,7 +367,7 @@ RULES: Final = (
         "a few rows of a tile of them are folded at a time, with no need to ask for memory ahead; "
         "threads share the tiles",
         columns.column_in_cache,
-        parameters={"tile": (64, 128, 256), "streams": _FEW},
+        parameters={"tile": (64, 128, 256), "streams": FEW},
     ),
     Rule(
         "column",
@@ -375,7 +375,7 @@ RULES: Final = (
         "the kept axis is contiguous: lanes stand for columns, and a tile of states stays in "
         "cache while rows stream past it; threads share the tiles",
         columns.column,
-        parameters={"tile_bytes": _TILES, "streams": _FEW},
+        parameters={"tile_bytes": _TILES, "streams": FEW},
     ),
     Rule(
         "general",

@@ -78,7 +78,8 @@ def full(
     is_flat = len(s[graph.state[0]].op.reduce_axis) == 1
     tensors, parent, at = parts(s, graph, chunk if is_flat else chunk_rows)
     many = accumulators(traced.combiner, target) if vectors is None else vectors
-    fold_by_lanes(s, tensors, parent, at, lanes(traced.combiner, target), many)
+    width, row = lanes(traced.combiner, target), None if is_flat else parent.op.reduce_axis[-2]
+    fold_by_lanes(s, tensors, parent, at, width, many, axis=row)
 
 
 def long_row(

@@ -116,12 +116,12 @@ def fold_by_lanes(
     row: int | None = None,
     ahead: int = 0,
     is_long: bool = False,
+    axis: Axis | None = None,
 ) -> None:
     """Fold the last reduce axis of a stage by ``many`` vectors of ``width`` partial states.
 
-    The partial states are factored out twice, lanes first: vectors are then folded lane by lane,
-    and the lanes of the last one by one, or a few at a time; in loops where merging takes much
-    text.
+    The partial states are factored out twice, lanes first: vectors are folded lane by lane, and the
+    lanes of the last one by one, or a few at a time; in loops where merging takes much text.
 
     Parameters
     ----------
@@ -140,10 +140,12 @@ def fold_by_lanes(
     ahead
         How many bytes ahead inputs are asked for, or 0.
     is_long
-        Whether the axis takes so long that the time of merging lanes does not count, but its text.
+        Whether it takes so long that the time of merging lanes does not count, but its text.
+    axis
+        The reduce axis, where the last one is a part of the outermost.
     """
-    stage = s[first(tensors)]
-    axis, beside = stage.op.reduce_axis[-1], max(many // streams, 1)
+    stage, is_inside, beside = s[first(tensors)], axis is not None, max(many // streams, 1)
+    axis = axis or stage.op.reduce_axis[-1]
     if streams > 1:
         vector, axis = stage.split(axis, nparts=streams)
     rest, lane = stage.split(axis, factor=width * beside)
@@ -163,13 +165,14 @@ def fold_by_lanes(
     in_loop = row is None and (is_long or _has_fields(tensors))
     at = share(parent, parent.op.axis) if at is None else at  # rfactor gives a stage new axes
     for partial in made:
-        inner = s[first(partial)]
+        inner, is_last = s[first(partial)], partial is made[-1]
         inner.compute_at(parent, at)
-        is_last = partial is made[-1]
         axes = list(inner.op.axis[-2 if is_last and many > 1 else -1 :])
         if row is not None:
             axes.insert(0, inner.op.axis[row])
         folds = inner.op.reduce_axis
+        if is_inside and is_last:
+            folds = (folds[-2], *folds[:-2], folds[-1])
         if not is_last:
             inner.reorder(*axes[:-1], *folds, axes[-1])
             if not in_loop:
@@ -186,7 +189,7 @@ def fold_by_lanes(
             repeat_last(inner, row)
     if few is not None:
         _fold_few(s[first(few)], parent, at, row)
-    _fold_last(s[first(tensors)], row, in_loop=in_loop)
+    _fold_last(stage, row, in_loop=in_loop)
 
 
 def _unroll(stage: Stage, axes: Sequence[Axis]) -> None:

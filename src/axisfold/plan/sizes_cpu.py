@@ -18,6 +18,9 @@ LONG_ROW: Final = 1 << 18
 HUGE_ROW: Final = 1 << 25
 # The names of such runs.
 LONG: Final = ("long", "huge")
+# Rows with fewer elements, of several axes that are folded into one result, are each too short for
+# a state of their own.
+BRIEF: Final = 1 << 9
 # Places of memory that rows are read at, where there are at least so many of them, and how far
 # these places are apart: much farther, and they are in each other's way in caches and in memory.
 ROW_STREAMS: Final = 8
@@ -85,6 +88,8 @@ def cpu_sizes(problem: Problem, kind: str, *, has_tiles: bool) -> tuple[str, str
     last = problem.reduced[-1].extent
     if kind == "reduced":
         is_huge = last * max(*(abs(s) for s in problem.reduced[-1].strides), 1) >= HUGE_ROW
+        if has_tiles and not problem.kept and len(problem.reduced) > 1 and last < BRIEF:
+            return "brief", ""
         return ("row" if last < LONG_ROW else "huge" if is_huge else "long"), ""
     *others, inner = problem.kept
     if all(a.extent == 1 for a in problem.reduced):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import axisfold
 from axisfold import te
 from axisfold.api import launches
+from axisfold.config import config
 from axisfold.ir import build
 from axisfold.ir.expr import Load, Var
 from axisfold.ir.stmt import Allocate, For, If, Store
@@ -217,7 +219,23 @@ CASES = [
     ("nanargmax", np.where(numbers(3, 999) > -1, np.nan, -1), 1, "tiled_rows"),
     ("nanargmin", with_nans(101, 77), 0, "tiled_column"),
     ("nanmax", np.arange(70_001) == 70_000, None, "stopping_row"),
-    ("argmax", np.asfortranarray(ties(3, 77, 5)), None, "tiled_long_row"),
+    ("argmax", np.asfortranarray(ties(3, 77, 5)), None, "best_then_place"),
+    ("argmin", np.asfortranarray(with_nans(30, 7, 77)), None, "best_then_place"),
+    ("nanargmax", with_nans(99, 40)[:, ::-1][3:, 2:], None, "best_then_place"),
+    ("argmax", np.asfortranarray(np.full((20, 3, 41), -128, "int8")), None, "best_then_place"),
+    ("argmin", numbers(701, 50, dtype="int16")[:, :37], None, "best_then_place"),
+    ("argmax", np.full((20, 40), -np.inf)[:, :39], None, "best_then_place"),
+    ("argmax", ties(99, 700)[:, 1:], None, "tiled_long_row"),
+    ("argmax", np.asfortranarray(numbers(30, 41, dtype="bool")), None, "block"),
+    ("argmin", np.ones((30, 41), bool)[:, 1:], None, "block"),
+    ("any", (np.arange(70 * 50).reshape(70, 50) == 3448)[:, :49], None, "stopping_block"),
+    ("any", np.zeros((70, 5000))[:, 1:], None, "stopping_block"),
+    ("all", (numbers(33, 40, 50) < 5)[::2, :, 1:], None, "stopping_block"),
+    ("count_nonzero", with_nans(99, 700)[:, 1:], None, "block"),
+    ("nanmean", with_nans(99, 70)[:, 1:], None, "block"),
+    ("var", outlier_first(99, 70)[:, 1:], None, "block"),
+    ("var", outlier_first(99, 700)[:, 1:], None, "tiled_long_row"),
+    ("sum", numbers(99, 33, 70)[:, 1:, 1:], None, "full"),
     ("argmax", np.full(3000, -np.inf, "float32"), None, "tiled_long_row"),
     ("argmax", np.where(np.arange(5000) == 4999, np.nan, 1).astype("f2"), None, "searched_row"),
     ("argmin", np.where(np.arange(LONG) % 70_000 == 69_999, -0.0, 0.0).astype("f2"), None,
@@ -243,7 +261,7 @@ CASES = [
     ("sum", np.full(50_001, 255, "uint8"), None, "narrow_row"),
     ("sum", np.full(3 * 50_001, 255, "uint8")[::3], None, "full"),
     ("sum", numbers(77, dtype="int8")[::-1], None, "narrow_row"),
-    ("sum", numbers(70, 300, dtype="int8")[:, :200], None, "full"),
+    ("sum", numbers(70, 300, dtype="int8")[:, :200], None, "block"),
     ("max", np.arange(70_001) == 70_000, None, "stopping_row"),
     ("min", np.arange(7 * 3001).reshape(7, 3001) % 4001 != 4000, 1, "stopping_rows"),
     ("sum", numbers(60, 36, 37), 1, "column_in_cache"),
@@ -274,6 +292,30 @@ def test_a_rule_is_reached_and_right(plans, name, x, axis, rule):
         assert (np.isnan(found) == np.isnan(wanted)).all()
     else:
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["sum", "count_nonzero", "any"])
+def test_lanes_lie_along_the_rows_of_a_block(plans, name):
+    getattr(axisfold, name)(np.ones((70, 9, 500), "float32")[:, 1:, 1:])
+    (plan,) = plans
+    text = str(lowered(plan.traced, plan, plan.target))
+    assert re.search(r"for \(k0.inner.*\n +for \(k1.*\n +for \(k2", text)
+    assert re.search(r"for \(k2.inner.* \"vectorized\"", text)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("width", [60, 6000])
+def test_parts_of_a_block_after_the_end_are_not_begun(plans, monkeypatch, threads, width):
+    monkeypatch.setattr(config, "threads", threads)
+    x = np.zeros((3000, width + 4), bool)[:, :width]
+    for place in [(0, 0), (5, width - 1), (31, 7), (2999, width - 1)]:
+        x[place] = True
+        assert axisfold.any(x)
+        x[place] = False
+    assert not axisfold.any(x)
+    text = str(plans[0].compiled.device)
+    assert '"parallel" until (bool*)state.stop[0i64]' in text
+    assert "state.stop[0i64] = True" in text
 
 
 @pytest.mark.parametrize("size", [LONG, LONG + 4097])
