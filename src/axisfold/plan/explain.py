@@ -10,11 +10,13 @@ from itertools import combinations
 from typing import Any, Final
 
 from axisfold.dtypes import INT64
+from axisfold.ir import build
 from axisfold.ir.expr import Var
 from axisfold.plan.canonical import LoopAxis, Problem
 from axisfold.plan.compose import LayoutClass
 from axisfold.plan.rule import Rule
 from axisfold.plan.sizes_cpu import HELD, THIN
+from axisfold.tensor.tile_pass import Search
 from axisfold.tensor.trace import TilePass, Traced
 
 # Facts that are changed together at most to find out what a rule is waiting for.
@@ -197,6 +199,10 @@ def _tile_changes(traced: Traced) -> Iterator[_Change]:
         form = "a reducer that has a form for short runs"
         words = "sums that no narrower dtype holds" if traced.tile_passes else form
         yield _Change("tiles", plain, words)
+    if all(tile_pass.search is None for tile_pass in traced.tile_passes):
+        (one,) = _one_pass(traced, is_narrow=False)
+        found = replace(one, search=Search(traced.combiner, build.TRUE))
+        yield _Change("tiles", (found,), "a reducer that finds the place of the best element")
     if len(traced.tile_passes) < _FEW_PASSES:
         several = _one_pass(traced, is_narrow=False) * _FEW_PASSES
         yield _Change("tiles", several, "a reducer whose form for short runs has several passes")

@@ -10,7 +10,7 @@ from axisfold.plan.compose import Graph, LayoutClass
 from axisfold.plan.compose_places import places_graph
 from axisfold.plan.merging import is_dear
 from axisfold.plan.rule import Rule
-from axisfold.plan.runs_cpu import ends_early, is_long
+from axisfold.plan.runs_cpu import is_long
 from axisfold.plan.schedules_cpu import (
     FEW_VECTORS,
     accumulators,
@@ -36,8 +36,7 @@ FEW: Final = (1, 2, 4, 8)
 def _is_block(layout: LayoutClass, traced: Traced) -> bool:
     """Return whether all is folded into one result over axes with gaps between them."""
     is_split = layout.kept == 0 and layout.reduced > 1 and not is_long(layout)
-    is_row = layout.inner_kind == "reduced" and not traced.combiner.is_ordered
-    return is_split and is_row and bool(traced.tile_passes)
+    return is_split and layout.inner_kind == "reduced" and not traced.combiner.is_ordered
 
 
 def _is_search(traced: Traced) -> bool:
@@ -86,7 +85,7 @@ def _best_then_place(
 BLOCK_RULES: Final = (
     Rule(
         "stopping_block",
-        lambda c, t: _is_block(c, t) and ends_early(t),
+        lambda c, t: _is_block(c, t) and bool(t.combiner.absorbing),
         "everything is folded, over axes with gaps between them, and the reducer has a state that "
         "no element changes: threads share parts of a few rows, and no part is begun once one has "
         "reached it",
@@ -95,7 +94,7 @@ BLOCK_RULES: Final = (
     ),
     Rule(
         "best_then_place",
-        lambda c, t: _is_block(c, t) and c.run == "brief" and _is_search(t),
+        lambda c, t: c.run == "brief" and _is_search(t),
         "everything is folded, over axes with gaps between short rows, and the place of the best "
         "element is wanted: all elements are folded to the best one, and then the places of those "
         "that equal it, so that rows have no places and elements to be merged",
@@ -105,7 +104,7 @@ BLOCK_RULES: Final = (
     ),
     Rule(
         "block",
-        lambda c, t: _is_block(c, t) and (c.run == "brief" or _is_cheap(t)),
+        lambda c, t: _is_block(c, t) and bool(t.tile_passes) and (c.run == "brief" or _is_cheap(t)),
         "everything is folded, over axes with gaps between them: rows have no state of their own, "
         "as several vectors of partial states in registers go over all rows of a chunk",
         rows.full,
