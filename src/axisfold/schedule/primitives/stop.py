@@ -52,6 +52,8 @@ def stop(schedule: Schedule, stage: Stage, axis: Axis, whole: Stage | None = Non
         for (p: int32, 0, 16) "parallel" until B.stop[0] { … }
         if B.stop[0] { B[0] = True } else { B[0] = B[0] || B.rf[0] … }
 
+    A part whose reduce axes are not stopped tells the others when it is folded.
+
     Of a reducer that keeps the first state, earlier parts still count: parts tell which of them has
     one, later parts end, and the whole is folded up to that::
 
