@@ -15,6 +15,7 @@ from axisfold.plan.rules_cpu_columns import (
     whole_groups,
 )
 from axisfold.plan.schedules_cpu import (
+    element_bytes,
     first,
     lanes,
     outputs_of,
@@ -28,12 +29,15 @@ from axisfold.schedule.schedule import Schedule
 from axisfold.schedule.stage import Stage
 from axisfold.target import Target
 from axisfold.tensor.axis import Axis
+from axisfold.tensor.tile_pass import TilePass
 from axisfold.tensor.trace import Traced
 
 # Rows of a tile of columns that a pass takes at a time, and how far ahead each is asked for: more
 # rows, a power of two apart, are in each other's way in a cache: 12 ways come with wide vectors.
 PASS_STREAMS, WIDE_PASS_STREAMS = 4, 8
 PASS_AHEAD: Final = 512
+# Vectors of states for a line of elements: with one, each line would be asked for twice.
+LINE_VECTORS: Final = 2
 # Columns of a tile whose rows are passed over in registers, where threads have enough of them.
 WIDE_COLUMNS: Final = 4096
 # Parts of the rows, where there are too few tiles for all threads.
@@ -42,9 +46,23 @@ PASS_PARTS: Final = 4
 
 def _group(graph: Graph, traced: Traced, target: Target) -> int:
     """Return how many columns the merges of runs and all passes over them take at once."""
-    passes = [pass_lanes(p, target) for p in traced.tile_passes]
+    passes = [_row_lanes(graph, p, target) for p in traced.tile_passes]
     parts = [target.vector_bytes // p.dtype.itemsize for p in graph.tile_parts if p is not None]
     return max(lanes(traced.combiner, target), *passes, *parts)
+
+
+def _row_lanes(graph: Graph, tile_pass: TilePass, target: Target) -> int:
+    """Return how many columns a pass over rows takes at once: whole lines of a cache.
+
+    As many states fill two registers at most, of which there are 32 where vectors have 64 bytes.
+    Arrays of few tiles may be in a cache, where longer vectors leave more of the last one.
+    """
+    width, layout = pass_lanes(tile_pass, target), graph.layout
+    if target.vector_bytes < WIDE_VECTOR or layout is None or layout.outputs == "shared":
+        return width
+    if set(layout.inner_steps) != {"unit"}:
+        return width
+    return max(width, min(target.vector_bytes // element_bytes(graph), LINE_VECTORS * width))
 
 
 def tiled_column(
@@ -193,7 +211,7 @@ def _passes_over(s: Schedule, graph: Graph, traced: Traced, target: Target, stat
     rows = WIDE_PASS_STREAMS if target.vector_bytes >= WIDE_VECTOR else PASS_STREAMS
     passes = zip(graph.tiles, graph.tile_parts, traced.tile_passes, strict=True)
     for tensors, part, tile_pass in reversed(list(passes)):
-        stage, width = s[first(tensors)], pass_lanes(tile_pass, target)
+        stage, width = s[first(tensors)], _row_lanes(graph, tile_pass, target)
         stage.compute_at(state, run)
         if part is not None:
             whole_groups(graph, group, stage, s[part], axis=kept - 1)

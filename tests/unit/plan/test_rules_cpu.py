@@ -557,6 +557,26 @@ def test_passes_read_a_few_rows_at_once(plans, shape, split):
         assert f"reduce_axis[0], {split.format(rows)}" in schedule_source(plan)
 
 
+@pytest.mark.parametrize(
+    ("x", "vectors"),
+    [
+        (numbers(2100, 1201), 2),
+        (numbers(2100, 1201, dtype="float16"), 2),
+        (numbers(600, 200), 1),  # in a cache
+        (numbers(2100, 2402)[:, ::2], 1),
+    ],
+    ids=["float32", "float16", "small", "gaps"],
+)
+def test_passes_over_columns_take_lines_of_a_cache(plans, x, vectors):
+    # Half a line at a time, each line of memory would be asked for twice.
+    found = axisfold.var(x, axis=0)
+    (plan,) = plans
+    lanes = host_vector_bytes() // 8 * (vectors if IS_WIDE else 1)
+    assert f"s[tile0[0]].op.axis[0], factor={lanes})" in schedule_source(plan)
+    near = 2e-3 if x.dtype == "float16" else 1e-6
+    np.testing.assert_allclose(found, x.astype("float64").var(axis=0), near)
+
+
 @pytest.mark.parametrize("size", [1 << 19, LONG, 2 * LONG + 4097])
 @pytest.mark.parametrize(
     ("name", "dtype", "rule"),
