@@ -301,7 +301,8 @@ def fold_runs(s: Schedule, graph: Graph, traced: Traced, target: Target, state: 
             s, tensors, state, run, width, many, streams=places, ahead=ahead, is_long=is_long
         )
         if part is not None:
-            _narrow(s[part], state, run, target, _ahead(graph))
+            places = long_streams(target) if length == "huge" else NARROW_STREAMS
+            _narrow(s[part], state, run, target, places, _ahead(graph))
     for head in graph.tile_heads:
         s[head].compute_at(state, run)
 
@@ -339,11 +340,11 @@ def short_sums(
         part.pragma(row, "prefetch", ahead)
 
 
-def _narrow(part: Stage, state: Stage, run: Axis, target: Target, ahead: int) -> None:
+def _narrow(part: Stage, state: Stage, run: Axis, target: Target, places: int, ahead: int) -> None:
     """Keep the narrow sums of all places that a run is read at in registers."""
     part.compute_at(state, run)
     width = target.vector_bytes // part.op.output(0).dtype.itemsize
-    place, block = part.split(part.op.axis[-2], nparts=NARROW_STREAMS)
+    place, block = part.split(part.op.axis[-2], nparts=places)
     vector, lane = part.split(part.op.axis[-1], factor=width)
     (row,) = part.op.reduce_axis
     part.reorder(block, row, place, vector, lane)

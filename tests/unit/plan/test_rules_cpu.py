@@ -28,6 +28,7 @@ from axisfold.plan.script import schedule_source
 from axisfold.plan.traffic import LINE_BYTES
 from axisfold.plan.writing import loops as lowered
 from axisfold.runtime.cpu import WIDE_VECTOR, host_vector_bytes
+from axisfold.target import Target
 
 LONG = (1 << 18) + 77
 
@@ -881,3 +882,22 @@ def test_tiles_are_narrow_where_threads_share_them(plans, name, dtype, columns, 
     (plan,) = plans
     assert f"axis[0], factor={tile})" in schedule_source(plan)
     np.testing.assert_allclose(found, getattr(np, name)(x.astype("f8"), axis=0), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("is_far", [True, False], ids=["memory", "cache"])
+@pytest.mark.parametrize("vectors", [32, 64])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("sum", "int8"), ("count_nonzero", "bool"), ("sum", "float16")]
+)
+def test_narrow_sums_of_huge_rows_read_more_places_by_wide_vectors(
+    plans, monkeypatch, name, dtype, vectors, is_far
+):
+    if is_far:
+        monkeypatch.setattr(sizes_cpu, "HUGE_ROW", 1 << 18)
+    x = np.zeros((1 << 18) + 77, dtype)
+    assert getattr(axisfold, name)(x) == 0
+    (plan,) = plans
+    other = planner.make_plan(plan.traced, plan.layout, Target("llvm", vector_bytes=vectors))
+    text = schedule_source(other)
+    places = re.findall(r"narrow\]\.op\.axis\[2\], nparts=(\d)", text)
+    assert places == ["8" if is_far and vectors == 64 else "4"]
